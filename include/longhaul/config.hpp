@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "longhaul/address.hpp"
+#include "longhaul/log.hpp"
+#include "longhaul/status.hpp"
+#include "longhaul/time.hpp"
+
+namespace longhaul {
+
+/// DSCP (RFC 2474) written on every packet of a class, data, repair, ACK and heartbeat alike.
+/// Defaults: RFC 4594 CS6 for control, AF41 for critical, AF11 for bulk, RFC 8622 LE for scavenger.
+struct DscpMap {
+  std::array<std::uint8_t, kTrafficClasses> codepoints{48, 34, 10, 1};
+};
+
+enum class ThreadMode : std::uint8_t {
+  worker_threads = 0,  ///< `Endpoint` starts and owns its worker threads
+  caller_polls = 1,    ///< the caller drives the worker with `Endpoint::run_once()`
+};
+
+/// Everything decided at open. Each field: meaning, unit, default.
+struct EndpointConfig {
+  /// Backend by name: "kernel" today.
+  std::string backend = "kernel";
+  /// Address to bind. Port 0 lets the system choose; see `Endpoint::local_address()`.
+  SocketAddress local{};
+  ThreadMode threads = ThreadMode::worker_threads;
+  /// Core the worker is pinned to; none = wherever the scheduler puts it.
+  std::optional<unsigned> worker_cpu;
+
+  /// Congestion controller by name ("fixed", "cubic"); empty = "fixed" when `rate_bps` is set,
+  /// else "cubic".
+  std::string controller;
+  /// Operator's rate in bits per second of UDP payload, everything included; 0 = none.
+  std::uint64_t rate_bps = 0;
+  /// Largest round-trip time the tables are sized for, together with `rate_bps` (or 10 Gbit/s).
+  Duration rtt_max = std::chrono::milliseconds(200);
+
+  /// Largest IP packet to search for (RFC 8899), bytes.
+  std::uint32_t mtu_max = 9000;
+  /// IP packet size used before the search, bytes. Raise it only on a line known to carry it.
+  std::uint32_t mtu_base = 1280;
+
+  /// A peer not heard of for this long is lost; every request of its connections ends `peer_lost`.
+  Duration peer_timeout = std::chrono::seconds(2);
+  /// Keep-alive interval; 0 = a fifth of `peer_timeout`.
+  Duration heartbeat{0};
+  /// `connect()` without a deadline of its own gives up after this.
+  Duration connect_timeout = std::chrono::seconds(10);
+
+  /// Memory that holds small transfers nobody has posted a receive for, per connection, bytes.
+  std::uint64_t eager_budget = 4u << 20;
+  /// A transfer up to this size may go eagerly, bytes.
+  std::uint64_t eager_max = 64u << 10;
+  /// Transfers outstanding per connection and direction, posted or announced.
+  std::uint32_t transfers_max = 32768;
+  /// Connections of the endpoint.
+  std::uint32_t connections_max = 1024;
+  /// Completions waiting for `poll()` before back-pressure; a power of two.
+  std::uint32_t completions_max = 65536;
+
+  /// Only `none` exists until authentication lands, and it has to be asked for by name:
+  /// an empty value is refused at open. It is logged as a warning.
+  std::string security;
+
+  DscpMap dscp{};
+  /// Server: ask every new client to prove its address before any state is kept.
+  bool validate_addresses = true;
+  /// Key of stateless resets, so that they survive a restart; empty = random per endpoint.
+  std::string stateless_reset_key;
+  /// Seed of connection IDs, tokens and reserved bits; none = from the system.
+  std::optional<std::uint64_t> seed;
+
+  /// Faults injected into every datagram this endpoint sends (for tests and `--inject-*`).
+  struct InjectedFaults {
+    double loss = 0;       ///< probability
+    double corrupt = 0;    ///< probability
+    double duplicate = 0;  ///< probability
+    double reorder = 0;    ///< probability of being held back by `reorder_delay`
+    Duration reorder_delay = std::chrono::milliseconds(2);
+    Duration delay{0};  ///< added to every datagram
+    bool any() const noexcept {
+      return loss > 0 || corrupt > 0 || duplicate > 0 || reorder > 0 || delay.count() > 0;
+    }
+  } inject;
+
+  LogSink log;  ///< none = silent
+};
+
+}  // namespace longhaul

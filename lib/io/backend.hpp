@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// Extension point: what a backend (kernel sockets, DPDK, simulator, fault decorator) must do.
+// A backend moves datagrams and knows nothing of the protocol. One virtual call per burst.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "lib/base/datagram.hpp"
+#include "longhaul/address.hpp"
+#include "longhaul/result.hpp"
+#include "longhaul/tensor.hpp"
+#include "longhaul/time.hpp"
+
+namespace longhaul::io {
+
+struct Capabilities {
+  std::string_view name;             ///< "kernel", "sim", "fault(kernel)" …
+  std::size_t burst_max = 64;        ///< most datagrams worth passing to one call
+  std::size_t datagram_max = 65507;  ///< largest UDP payload the interface takes without fragmenting
+  bool departure_times = false;      ///< honours TxDatagram::departure itself
+  bool ecn = false;                  ///< writes and reports ECN per packet
+  bool dscp = false;                 ///< writes and reports DSCP per packet
+  bool wakes = false;                ///< wait() really sleeps and `wake()` ends it
+};
+
+struct BackendStats {
+  std::uint64_t datagrams_sent = 0;
+  std::uint64_t datagrams_received = 0;
+  std::uint64_t send_calls = 0;
+  std::uint64_t receive_calls = 0;
+  std::uint64_t blocked = 0;          ///< the system had no room for (part of) a burst
+  std::uint64_t too_big = 0;          ///< datagrams above the local MTU, dropped
+  std::uint64_t send_errors = 0;      ///< datagrams the system refused for another reason, dropped
+  std::uint64_t receive_dropped = 0;  ///< lost in the receive queue before we read it
+};
+
+/// Used by one worker thread, except `wake()`.
+class Backend {
+ public:
+  virtual ~Backend() = default;
+
+  virtual const Capabilities& capabilities() const = 0;
+  virtual SocketAddress local_address() const = 0;
+
+  /// Fills the front of `out`, returns how many. Never waits. The datagrams' memory is the
+  /// backend's and valid until the next call of `receive` on it. Order within a burst is arrival.
+  virtual std::size_t receive(Timestamp now, std::span<base::RxDatagram> out) = 0;
+
+  /// Sends a prefix of `burst` in order and returns its length; the rest stays the caller's. Slot
+  /// memory may be reused and tensor memory released as soon as it returns. A datagram that can never be
+  /// sent (too big for the interface) counts as sent and is dropped, counted in stats.
+  virtual std::size_t transmit(Timestamp now, std::span<const base::TxDatagram> burst) = 0;
+
+  /// Sleeps until a datagram may be waiting, `wake()` was called or `longest` passed. A backend
+  /// that does not sleep returns at once.
+  virtual void wait(Duration longest) = 0;
+  /// Ends a `wait` from any thread.
+  virtual void wake() = 0;
+
+  /// Memory the application registered; a backend that has no use for it accepts it all the same.
+  virtual Result<void> register_memory(Region region, std::span<std::byte> memory) = 0;
+  virtual void unregister_memory(Region region) = 0;
+
+  virtual BackendStats stats() const = 0;
+};
+
+}  // namespace longhaul::io

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// One direction of a link, as plain data.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "longhaul/time.hpp"
+
+namespace longhaul::netmodel {
+
+/// Gilbert–Elliott: each packet moves the state; every packet is lost with the state's probability.
+struct GilbertElliott {
+  double good_to_bad = 0;  ///< probability per packet; 0 = off
+  double bad_to_good = 1;  ///< 1 / mean burst length in packets
+  double loss_good = 0;
+  double loss_bad = 1;
+};
+
+/// Half-open span of time in which nothing passes.
+struct DownTime {
+  Timestamp from{};
+  Timestamp to{};
+};
+
+/// Order of effects: MTU → rate and drop-tail queue → down-time → loss → corruption → duplication →
+/// propagation and jitter. Sizes are on the wire: datagram + IP/UDP header + `framing_bytes`.
+struct LinkConfig {
+  std::uint64_t rate_bps = 0;      ///< bits on the wire per second; 0 = unlimited
+  Duration propagation{0};         ///< one way
+  Duration jitter{0};              ///< uniform 0…jitter added per packet
+  bool jitter_reorders = false;    ///< false: a packet never overtakes (it waits)
+  double reorder_probability = 0;  ///< a packet so chosen is held back by `reorder_delay`
+  Duration reorder_delay{0};
+  std::uint64_t queue_bytes = 0;  ///< drop-tail, excluding the packet in service; 0 = unlimited
+  std::uint32_t mtu = 65535;      ///< largest IP packet; larger ones vanish silently
+  double loss = 0;                ///< independent, after the bottleneck
+  GilbertElliott burst{};
+  double duplicate = 0;
+  double corrupt = 0;  ///< one to eight random bits flip somewhere in the datagram
+  std::vector<DownTime> down;
+  std::uint32_t framing_bytes = 38;  ///< Ethernet: preamble, header, FCS, gap
+};
+
+struct LinkStats {
+  std::uint64_t offered = 0;
+  std::uint64_t delivered = 0;  ///< duplicates included
+  std::uint64_t too_big = 0;
+  std::uint64_t queue_dropped = 0;
+  std::uint64_t down_dropped = 0;
+  std::uint64_t lost = 0;
+  std::uint64_t corrupted = 0;
+  std::uint64_t duplicated = 0;
+  std::uint64_t reordered = 0;  ///< delivered after a packet offered later
+  std::uint64_t queue_bytes_max = 0;
+};
+
+}  // namespace longhaul::netmodel
