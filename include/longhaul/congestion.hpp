@@ -41,8 +41,9 @@ struct AckEvent {
   Duration latest_rtt{};                ///< 0 when this acknowledgement gave no sample
   Duration min_rtt{};
   Duration smoothed_rtt{};
-  std::uint64_t ce_packets = 0;      ///< newly reported ECN-CE marks
-  bool application_limited = false;  ///< the newest acked packet left while there was no more to send
+  std::uint64_t ce_packets = 0;  ///< newly reported ECN-CE marks
+  bool application_limited =
+      false;  ///< the newest acked packet left while there was no more to send
 };
 
 struct LossEvent {

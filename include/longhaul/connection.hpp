@@ -34,16 +34,19 @@ class Connection {
   std::string reason() const;
 
   /// Starts the n-th send of `tag`. `tensor` memory is borrowed until the terminal status.
-  Result<Transfer> send_tensor(Tag tag, const ConstTensorView& tensor, const SendOptions& options = {});
+  Result<Transfer> send_tensor(Tag tag, const ConstTensorView& tensor,
+                               const SendOptions& options = {});
   /// Posts the n-th receive of `tag`; dtype and shape must equal the sender's.
-  Result<Transfer> recv_tensor(Tag tag, const TensorView& tensor, const ReceiveOptions& options = {});
+  Result<Transfer> recv_tensor(Tag tag, const TensorView& tensor,
+                               const ReceiveOptions& options = {});
   /// Many tensors as one transfer with one completion. The span is read during the call only.
   Result<Transfer> send_tensors(Tag tag, std::span<const ConstTensorView> tensors,
                                 const SendOptions& options = {});
   Result<Transfer> recv_tensors(Tag tag, std::span<const TensorView> tensors,
                                 const ReceiveOptions& options = {});
 
-  /// Waits until an asynchronous connect ended. On a `caller_polls` endpoint it drives it meanwhile.
+  /// Waits until an asynchronous connect ended. On a `caller_polls` endpoint it drives it
+  /// meanwhile.
   Result<void> wait_connected(std::optional<Duration> timeout = std::nullopt) const;
   /// Snapshot taken on the worker; `would_block` when it does not answer within `timeout`.
   Result<ConnectionStats> stats(Duration timeout = std::chrono::seconds(1)) const;

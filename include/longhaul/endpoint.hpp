@@ -48,7 +48,8 @@ class Endpoint {
 
   /// From now on clients are let in; each shows up as an `incoming` completion.
   Result<void> listen();
-  /// Takes a waiting connection. Without a timeout it does not wait: `would_block` if there is none.
+  /// Takes a waiting connection. Without a timeout it does not wait: `would_block` if there is
+  /// none.
   Result<Connection> accept(std::optional<Duration> timeout = std::nullopt);
   /// Starts connecting and returns at once; ends with a `connected` completion.
   Result<Connection> connect_async(const SocketAddress& remote, const ConnectOptions& options = {});
@@ -57,7 +58,8 @@ class Endpoint {
 
   /// Registers memory for transfers. The range must stay mapped until `unregister_memory`.
   /// Kinds other than host: `unsupported`, by name.
-  Result<Region> register_memory(void* data, std::uint64_t bytes, MemoryKind kind = MemoryKind::host);
+  Result<Region> register_memory(void* data, std::uint64_t bytes,
+                                 MemoryKind kind = MemoryKind::host);
   Result<void> unregister_memory(Region region);
 
   /// Takes up to `out.size()` completions, oldest first; returns how many. Never waits.
@@ -75,7 +77,8 @@ class Endpoint {
   Result<void> dump(const std::function<void(std::string_view)>& sink,
                     Duration timeout = std::chrono::seconds(1)) const;
 
-  /// Ends every request (`closed`), tells the peers, stops the workers, returns all memory. Idempotent.
+  /// Ends every request (`closed`), tells the peers, stops the workers, returns all memory.
+  /// Idempotent.
   void close();
 
  private:

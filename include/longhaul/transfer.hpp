@@ -66,8 +66,8 @@ class Transfer {
   /// One line saying why, when the status is not `completed`; may be empty.
   std::string reason() const;
 
-  /// Waits for the terminal status; `timed_out` error when `timeout` passes first (the transfer goes
-  /// on). On an endpoint with `caller_polls` it drives that endpoint meanwhile.
+  /// Waits for the terminal status; `timed_out` error when `timeout` passes first (the transfer
+  /// goes on). On an endpoint with `caller_polls` it drives that endpoint meanwhile.
   Result<Status> wait(std::optional<Duration> timeout = std::nullopt) const;
 
   /// Asks for the end; the terminal status comes as usual and may still be `completed`.

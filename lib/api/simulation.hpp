@@ -21,15 +21,16 @@ class Simulation {
   sim::Network& network() noexcept;
   Timestamp now() const noexcept;
 
-  /// An endpoint on a host's port (config.local.port; address and thread mode in the config are ignored).
-  /// config.inject decorates it with faults as on any backend.
+  /// An endpoint on a host's port (config.local.port; address and thread mode in the config are
+  /// ignored). config.inject decorates it with faults as on any backend.
   Result<Endpoint> open(sim::HostId host, EndpointConfig config);
-  /// From now on the endpoint's worker does not run (a killed or stopped process); resume undoes it.
+  /// From now on the endpoint's worker does not run (a killed or stopped process); resume undoes
+  /// it.
   void suspend(const Endpoint& endpoint);
   void resume(const Endpoint& endpoint);
 
-  /// Runs every worker until all are quiet at this moment, then moves time to the next event, at most to
-  /// `limit`. False once `limit` is reached.
+  /// Runs every worker until all are quiet at this moment, then moves time to the next event, at
+  /// most to `limit`. False once `limit` is reached.
   bool step(Timestamp limit);
   void run_for(Duration duration);
   /// Steps until `done()` holds or `limit` has passed; returns whether it holds.

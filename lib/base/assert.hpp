@@ -3,8 +3,9 @@
 
 namespace longhaul::base {
 
-/// What a broken invariant does. Without a hook, and always with -Dassertions=abort, it aborts in test builds
-/// and is counted in others; a connection installs itself around its entry points and is poisoned.
+/// What a broken invariant does. Without a hook, and always with -Dassertions=abort, it aborts in
+/// test builds and is counted in others; a connection installs itself around its entry points and
+/// is poisoned.
 class PoisonScope {
  public:
   PoisonScope() noexcept;
@@ -24,13 +25,14 @@ class PoisonScope {
   int line_ = 0;
 };
 
-/// Notes the first broken invariant in the innermost scope of this thread; aborts in -Dassertions=abort
-/// builds.
+/// Notes the first broken invariant in the innermost scope of this thread; aborts in
+/// -Dassertions=abort builds.
 void invariant_broken(const char* expression, const char* file, int line) noexcept;
 
 }  // namespace longhaul::base
 
-/// Always on. Execution goes on after a broken invariant: the connection ends before it does anything else.
+/// Always on. Execution goes on after a broken invariant: the connection ends before it does
+/// anything else.
 #define LONGHAUL_ASSERT(condition)                                        \
   do {                                                                    \
     if (!(condition)) [[unlikely]]                                        \

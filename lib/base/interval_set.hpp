@@ -16,8 +16,8 @@ struct Interval {
   friend bool operator==(const Interval&, const Interval&) = default;
 };
 
-/// Sorted disjoint half-open intervals, neighbours merged. Size is O(gaps), so it suits what is nearly
-/// contiguous; inserting behind the last interval is O(1).
+/// Sorted disjoint half-open intervals, neighbours merged. Size is O(gaps), so it suits what is
+/// nearly contiguous; inserting behind the last interval is O(1).
 class IntervalSet {
  public:
   /// Adds [begin, end); returns how many numbers were not there before.

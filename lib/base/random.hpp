@@ -5,8 +5,8 @@
 
 namespace longhaul::base {
 
-/// Seeded generator (SplitMix64, Steele et al. 2014): passed in, never global, equal on every compiler.
-/// Not for keys.
+/// Seeded generator (SplitMix64, Steele et al. 2014): passed in, never global, equal on every
+/// compiler. Not for keys.
 class Random {
  public:
   explicit constexpr Random(std::uint64_t seed) noexcept : state_(seed) {}
@@ -18,7 +18,8 @@ class Random {
     z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
     return z ^ (z >> 31);
   }
-  /// Uniform in [0, bound); bound > 0. (Multiply-shift; the bias is below 2^-32 for bounds below 2^32.)
+  /// Uniform in [0, bound); bound > 0. (Multiply-shift; the bias is below 2^-32 for bounds below
+  /// 2^32.)
   constexpr std::uint64_t below(std::uint64_t bound) noexcept {
     return static_cast<std::uint64_t>((static_cast<unsigned __int128>(next()) * bound) >> 64);
   }

@@ -27,7 +27,8 @@ void CrcProtection::seal(std::span<const SealJob> burst) {
   for (const SealJob& job : burst) {
     base::TxDatagram& datagram = *job.datagram;
     const auto head = datagram.head.first(datagram.head_size);
-    const auto payload = mode_ == base::PayloadMode::bytes ? datagram.payload : std::span<const std::byte>{};
+    const auto payload =
+        mode_ == base::PayloadMode::bytes ? datagram.payload : std::span<const std::byte>{};
     base::ByteWriter writer(head.subspan(job.header_bytes, wire::kCrcBytes));
     writer.u32(checksum(head, job.header_bytes, payload));
   }

@@ -5,8 +5,8 @@
 
 namespace longhaul::crypto {
 
-/// `security = none`: CRC32C against line noise, nothing against an attacker. In payload mode `reference`
-/// the checksum covers the head only and `RxDatagram::damaged` stands for the rest.
+/// `security = none`: CRC32C against line noise, nothing against an attacker. In payload mode
+/// `reference` the checksum covers the head only and `RxDatagram::damaged` stands for the rest.
 class CrcProtection final : public PacketProtection {
  public:
   explicit CrcProtection(base::PayloadMode mode) noexcept : mode_(mode) {}

@@ -9,8 +9,8 @@
 
 namespace longhaul::crypto {
 
-/// One packet to seal. Layout of `head`: header, integrity (room of overhead() bytes), then, for control
-/// packets, frames. Tensor bytes follow from `payload`.
+/// One packet to seal. Layout of `head`: header, integrity (room of overhead() bytes), then, for
+/// control packets, frames. Tensor bytes follow from `payload`.
 struct SealJob {
   base::TxDatagram* datagram = nullptr;
   std::size_t header_bytes = 0;

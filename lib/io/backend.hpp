@@ -17,13 +17,14 @@
 namespace longhaul::io {
 
 struct Capabilities {
-  std::string_view name;             ///< "kernel", "sim", "fault(kernel)" …
-  std::size_t burst_max = 64;        ///< most datagrams worth passing to one call
-  std::size_t datagram_max = 65507;  ///< largest UDP payload the interface takes without fragmenting
-  bool departure_times = false;      ///< honours TxDatagram::departure itself
-  bool ecn = false;                  ///< writes and reports ECN per packet
-  bool dscp = false;                 ///< writes and reports DSCP per packet
-  bool wakes = false;                ///< wait() really sleeps and `wake()` ends it
+  std::string_view name;       ///< "kernel", "sim", "fault(kernel)" …
+  std::size_t burst_max = 64;  ///< most datagrams worth passing to one call
+  std::size_t datagram_max =
+      65507;                     ///< largest UDP payload the interface takes without fragmenting
+  bool departure_times = false;  ///< honours TxDatagram::departure itself
+  bool ecn = false;              ///< writes and reports ECN per packet
+  bool dscp = false;             ///< writes and reports DSCP per packet
+  bool wakes = false;            ///< wait() really sleeps and `wake()` ends it
 };
 
 struct BackendStats {
@@ -50,8 +51,8 @@ class Backend {
   virtual std::size_t receive(Timestamp now, std::span<base::RxDatagram> out) = 0;
 
   /// Sends a prefix of `burst` in order and returns its length; the rest stays the caller's. Slot
-  /// memory may be reused and tensor memory released as soon as it returns. A datagram that can never be
-  /// sent (too big for the interface) counts as sent and is dropped, counted in stats.
+  /// memory may be reused and tensor memory released as soon as it returns. A datagram that can
+  /// never be sent (too big for the interface) counts as sent and is dropped, counted in stats.
   virtual std::size_t transmit(Timestamp now, std::span<const base::TxDatagram> burst) = 0;
 
   /// Sleeps until a datagram may be waiting, `wake()` was called or `longest` passed. A backend

@@ -134,9 +134,9 @@ struct AllSent {
   std::uint64_t n = 0;
 };
 
-using Frame =
-    std::variant<Ping, Ack, Floor, ConnectionClose, PathChallenge, PathResponse, Handshake,
-                 TransportParametersFrame, Transfer, Layout, Posted, SendEnd, ReceiveEnd, Refetch, AllSent>;
+using Frame = std::variant<Ping, Ack, Floor, ConnectionClose, PathChallenge, PathResponse,
+                           Handshake, TransportParametersFrame, Transfer, Layout, Posted, SendEnd,
+                           ReceiveEnd, Refetch, AllSent>;
 
 /// Writes one frame to the front of `out`; returns its size, 0 if it does not fit (nothing useful
 /// is then in `out`).
@@ -156,10 +156,11 @@ class FrameReader {
 };
 
 /// How many gaps, taken in order, fit an ACK frame of at most `room` bytes; writes the ACK over the
-/// longest closed interval [ack.floor, x] whose gaps fit (x = ack.largest when all do) and returns the
-/// frame's size; `covered` becomes x. 0 if nothing fits. Splitting a long report is the caller's loop: next
-/// floor = covered + 1.
-std::size_t write_ack_prefix(const Ack& ack, std::span<std::byte> out, std::uint64_t& covered) noexcept;
+/// longest closed interval [ack.floor, x] whose gaps fit (x = ack.largest when all do) and returns
+/// the frame's size; `covered` becomes x. 0 if nothing fits. Splitting a long report is the
+/// caller's loop: next floor = covered + 1.
+std::size_t write_ack_prefix(const Ack& ack, std::span<std::byte> out,
+                             std::uint64_t& covered) noexcept;
 
 /// schema of README.md: hash over dtypes and extents of a list.
 class SchemaHash {

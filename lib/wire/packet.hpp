@@ -56,8 +56,8 @@ constexpr bool is_long(std::byte first) noexcept {
 
 /// Writes header_bytes(type) bytes to the front of `out` (precondition: room); returns how many.
 std::size_t write_short_header(const ShortHeader& header, std::span<std::byte> out) noexcept;
-/// Reads any short header but reset; nullopt if too short or of unknown type. header_bytes(type) bytes are
-/// consumed.
+/// Reads any short header but reset; nullopt if too short or of unknown type. header_bytes(type)
+/// bytes are consumed.
 std::optional<ShortHeader> read_short_header(std::span<const std::byte> packet) noexcept;
 
 struct LongHeader {
@@ -77,7 +77,8 @@ struct LongPacket {
   std::span<const std::byte> frames;
 };
 
-/// Writes header, integrity and frames; returns the size, 0 if `out` is too small or the token too long.
+/// Writes header, integrity and frames; returns the size, 0 if `out` is too small or the token too
+/// long.
 std::size_t write_long_packet(const LongHeader& header, std::span<const std::byte> frames,
                               std::span<std::byte> out) noexcept;
 enum class LongError : std::uint8_t { malformed, integrity, unknown_version };
@@ -91,26 +92,31 @@ struct LongPeek {
 };
 std::optional<LongPeek> peek_long(std::span<const std::byte> packet) noexcept;
 /// Reads an initial, retry or accept of our version.
-std::optional<LongPacket> read_long_packet(std::span<const std::byte> packet, LongError& error) noexcept;
+std::optional<LongPacket> read_long_packet(std::span<const std::byte> packet,
+                                           LongError& error) noexcept;
 
 std::size_t write_version_negotiation(std::uint32_t destination_id, std::uint64_t attempt,
                                       std::span<const std::uint32_t> versions,
                                       std::span<std::byte> out) noexcept;
 /// nullopt if malformed; at most 16 versions are kept.
-std::optional<std::vector<std::uint32_t>> read_version_negotiation(std::span<const std::byte> packet);
+std::optional<std::vector<std::uint32_t>> read_version_negotiation(
+    std::span<const std::byte> packet);
 
 using ResetToken = std::array<std::byte, kResetTokenBytes>;
 /// Fills `out` (size ≥ kResetDatagramMin); every byte between ID and token must already be random.
-void write_reset(std::uint32_t connection_id, const ResetToken& token, std::span<std::byte> out) noexcept;
+void write_reset(std::uint32_t connection_id, const ResetToken& token,
+                 std::span<std::byte> out) noexcept;
 struct Reset {
   std::uint32_t connection_id = 0;
   ResetToken token{};
 };
 std::optional<Reset> read_reset(std::span<const std::byte> packet) noexcept;
 
-/// The 64-bit number nearest to `largest_received + 1` whose low 32 bits are `truncated` (RFC 9000 §A.3).
-/// `largest_received` is the next expected minus one; pass ~0 (that is, -1) when nothing was received.
-std::uint64_t expand_packet_number(std::uint64_t largest_received, std::uint32_t truncated) noexcept;
+/// The 64-bit number nearest to `largest_received + 1` whose low 32 bits are `truncated` (RFC 9000
+/// §A.3). `largest_received` is the next expected minus one; pass ~0 (that is, -1) when nothing was
+/// received.
+std::uint64_t expand_packet_number(std::uint64_t largest_received,
+                                   std::uint32_t truncated) noexcept;
 
 /// CRC32C over a ‖ b.
 std::uint32_t crc32c(std::span<const std::byte> a, std::span<const std::byte> b = {}) noexcept;

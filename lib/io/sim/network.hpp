@@ -46,13 +46,14 @@ class Network {
   Network& operator=(const Network&) = delete;
 
   HostId add_host(const SocketAddress& address, const HostConfig& config = {});
-  /// One direction. Calling it again changes the link from now on (what is on the wire stays there).
+  /// One direction. Calling it again changes the link from now on (what is on the wire stays
+  /// there).
   void set_link(HostId from, HostId to, const netmodel::LinkConfig& config);
   netmodel::LinkStats link_stats(HostId from, HostId to) const;
   /// Binds a port of the host. The backend must not outlive the network.
   Result<std::unique_ptr<io::Backend>> open_backend(HostId host, std::uint16_t port);
-  /// The world sees `port` of the host under another address from now on, as behind a NAT that rebinds;
-  /// datagrams to the old address vanish.
+  /// The world sees `port` of the host under another address from now on, as behind a NAT that
+  /// rebinds; datagrams to the old address vanish.
   void rebind(HostId host, std::uint16_t port, const SocketAddress& seen_as);
   /// Looks at every datagram before the link; none = pass all.
   void set_filter(Filter filter);
