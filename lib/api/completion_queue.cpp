@@ -62,19 +62,18 @@ void CompletionQueue::push_last(const Completion& completion) {
   if (!push(completion)) leftovers_.push_back(completion);
 }
 
-std::size_t CompletionQueue::take(std::span<Completion> out, bool& was_full) noexcept {
+std::size_t CompletionQueue::take(std::span<Completion> out, bool descriptor_held,
+                                  bool& was_full) noexcept {
   was_full = false;
   in_use_.store(true, std::memory_order_relaxed);
   std::size_t taken = 0;
   while (taken < out.size() && ring_.try_pop(out[taken])) ++taken;
   if (taken > 0) {
-    const std::int64_t left =
-        waiting_.fetch_sub(static_cast<std::int64_t>(taken), std::memory_order_seq_cst) -
-        static_cast<std::int64_t>(taken);
-    if (left <= 0) quieten();
+    waiting_.fetch_sub(static_cast<std::int64_t>(taken), std::memory_order_seq_cst);
     was_full = full_.load(std::memory_order_seq_cst) &&
                full_.exchange(false, std::memory_order_seq_cst);
   }
+  if (descriptor_held && waiting_.load(std::memory_order_seq_cst) <= 0) quieten();
   if (taken < out.size() && finished_.load(std::memory_order_acquire)) {
     while (taken < out.size()) {
       const std::size_t at = leftovers_taken_.fetch_add(1, std::memory_order_relaxed);

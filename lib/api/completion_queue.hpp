@@ -42,8 +42,8 @@ class CompletionQueue {
   void finish() noexcept { finished_.store(true, std::memory_order_release); }
 
   /// Any thread. Fills the front of `out`, returns how many; `was_full` says that the worker waits
-  /// for the room made.
-  std::size_t take(std::span<Completion> out, bool& was_full) noexcept;
+  /// for the room made. Without `descriptor_held` the descriptor may be closing and is not touched.
+  std::size_t take(std::span<Completion> out, bool descriptor_held, bool& was_full) noexcept;
 
  private:
   void count_up() noexcept;

@@ -27,6 +27,7 @@ struct TransferState final : runtime::Owner {
   const std::shared_ptr<EndpointImpl> endpoint;
   endpoint::ConnectionId connection = 0;
   Tag tag = 0;
+  std::uint64_t cookie = 0;
   std::uint64_t bytes = 0;
   bool growing = false;
   std::vector<RegionHold> regions;  ///< let go before the terminal status

@@ -9,20 +9,6 @@
 namespace longhaul::api {
 namespace {
 
-std::string_view name_of(MemoryKind kind) {
-  switch (kind) {
-    case MemoryKind::host:
-      return "host";
-    case MemoryKind::cuda:
-      return "cuda";
-    case MemoryKind::rocm:
-      return "rocm";
-    case MemoryKind::managed:
-      return "managed";
-  }
-  return "unknown";
-}
-
 // Row-major contiguity; a dimension of one element may have any stride, an empty tensor any at all.
 bool contiguous(const Shape& shape, std::span<const std::int64_t> strides) {
   const auto extents = shape.extents();
@@ -121,6 +107,20 @@ Result<void> check_deadline(const std::optional<Duration>& deadline) {
 }
 
 }  // namespace
+
+std::string_view name_of(MemoryKind kind) noexcept {
+  switch (kind) {
+    case MemoryKind::host:
+      return "host";
+    case MemoryKind::cuda:
+      return "cuda";
+    case MemoryKind::rocm:
+      return "rocm";
+    case MemoryKind::managed:
+      return "managed";
+  }
+  return "unknown";
+}
 
 Result<CheckedSend> check_views(std::span<const ConstTensorView> views, const RegionTable& regions) {
   if (views.empty()) return empty_list();

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "lib/api/region_table.hpp"
@@ -25,6 +26,9 @@ struct CheckedReceive {
   std::vector<RegionHold> regions;
   std::uint64_t bytes = 0;
 };
+
+/// "host", "cuda" …
+std::string_view name_of(MemoryKind kind) noexcept;
 
 Result<CheckedSend> check_views(std::span<const ConstTensorView> views, const RegionTable& regions);
 Result<CheckedReceive> check_views(std::span<const TensorView> views, const RegionTable& regions);

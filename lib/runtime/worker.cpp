@@ -243,6 +243,7 @@ void Worker::abandon_requests() {
   Request request;
   while (mailbox_.take(request)) {
     if (request.owner != nullptr) sink_.adopt(std::move(request.owner));
+    if (auto* asked = std::get_if<QueryRequest>(&request.body)) asked->query->waiting.notify();
     request = Request{};
   }
 }

@@ -3,6 +3,7 @@
 
 #include <pthread.h>
 
+#include <atomic>
 #include <functional>
 #include <optional>
 #include <string>
@@ -33,7 +34,7 @@ class WorkerThread {
   static void* enter(void* self);
 
   pthread_t thread_{};
-  bool running_ = false;
+  std::atomic<bool> running_{false};
   std::function<void()> body_;
 };
 
