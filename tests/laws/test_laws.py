@@ -211,7 +211,7 @@ class SizeLaw(MadeUpTree):
 
 class Functions(unittest.TestCase):
     def found(self, text):
-        return [(name, start, length) for name, start, length in functions(text)]
+        return list(functions(text))
 
     def test_methods_constructors_operators_and_lambdas_are_functions(self):
         text = '''namespace a {
@@ -236,8 +236,8 @@ const auto k = [](int x) {
 enum class E { a, b };
 }
 '''
-        self.assertEqual([('S', 3, 3), ('g', 7, 1), ('h', 9, 7), ('', 17, 3)],
-                         [(n if n in ('S', 'g', 'h') else '', s, c) for n, s, c in self.found(text)])
+        found = [(name if name in 'Sgh' else '', *rest) for name, *rest in self.found(text)]
+        self.assertEqual([('S', 3, 3), ('g', 7, 1), ('h', 9, 7), ('', 17, 3)], found)
 
     def test_a_test_case_is_a_function(self):
         self.assertEqual([('TEST', 1, 3)], self.found('TEST(Suite, name) {\n  x();\n}\n'))
