@@ -20,7 +20,8 @@ FORMATTED = ('include', 'lib', 'congestion', 'fec', 'apps', 'perf', 'tests')
 SANITIZED = tuple(f'tests/unit/{name}/' for name in
                   ('base', 'wire', 'crypto', 'recovery', 'congestion', 'fec', 'path', 'transfer',
                    'connection', 'endpoint', 'netmodel')) + ('tests/conformance/', 'tests/sim/')
-GTEST_CASE = re.compile(r'^\[ {2}(?:     OK|FAILED |SKIPPED) \] \S+(?:, where .*)? \(\d+ ms\)', re.M)
+GTEST_CASE = re.compile(
+    r'^\[ {2}(?:     OK|FAILED |SKIPPED) \] \S+(?:, where .*)? \(\d+ ms\)', re.M)
 GTEST_RAN = re.compile(r'^\[=+\] \d+ tests? from \d+ test suites? ran\.', re.M)
 
 

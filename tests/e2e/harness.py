@@ -84,7 +84,8 @@ class Process:
         try:
             return self.popen.wait(seconds)
         except subprocess.TimeoutExpired:
-            raise Failure(f'{self.name} did not {what} within {seconds} s\n{self.story()}') from None
+            raise Failure(f'{self.name} did not {what} within {seconds} s\n'
+                          f'{self.story()}') from None
 
     def running(self):
         return self.popen.poll() is None
