@@ -67,6 +67,18 @@ def count(entry):
     return Counts(skipped=1) if result == 'SKIP' else Counts(failed=1)
 
 
+def errors_of(lines):
+    """The first compiler errors with what follows them, or the end of the output."""
+    first = next((at for at, line in enumerate(lines) if re.search(r'error:|FAILED:', line)), None)
+    return lines[-40:] if first is None else lines[first:first + 60]
+
+
+def formatted_otherwise(lines):
+    """The files clang-format complains about, once each."""
+    named = [re.match(r'(.*?):\d+:\d+: error: code should be', line) for line in lines]
+    return sorted({match.group(1) for match in named if match}) or lines[-20:]
+
+
 class Run:
     def __init__(self, spent):
         self.start = time.monotonic() - spent
@@ -75,14 +87,15 @@ class Run:
     def say(self, text):
         print(f'[{time.monotonic() - self.start:6.1f} s] {text}', flush=True)
 
-    def check(self, name, command, remedy):
-        """A check that passes or fails as a whole; its output is shown only if it fails."""
+    def check(self, name, command, remedy, shown=lambda lines: lines[-40:]):
+        """A check that passes or fails as a whole; of its output `shown` picks what explains a
+        failure."""
         self.say(name)
         result = subprocess.run(command, cwd=ROOT, text=True, check=False, stdin=subprocess.DEVNULL,
                                 stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         if result.returncode == 0:
             return True
-        print('\n'.join(result.stdout.splitlines()[-80:]))
+        print('\n'.join(shown(result.stdout.splitlines())))
         print(f'{name}: FAILED. {remedy}', flush=True)
         self.total.failed += 1
         return False
@@ -93,12 +106,13 @@ class Run:
         again = ['--reconfigure'] if (ROOT / build).exists() else []
         command = ['env', *env, 'meson', 'setup', *again, build, *options]
         return self.check(f'configure {build} ({" ".join([*env, *options])})', command,
-                          f'If the tools changed, delete {build} and try again.')
+                          f'If the tools changed, delete {build} and try again.',
+                          lambda lines: lines[-8:])
 
     def build(self, build, targets=()):
         jobs = os.environ.get('LONGHAUL_JOBS') or str(len(os.sched_getaffinity(0)))
         return self.check(f'build {build}', ['ninja', '-C', build, '-j', jobs, *targets],
-                          'Warnings are errors here.')
+                          'Warnings are errors here.', errors_of)
 
     def tests(self, build, arguments, env):
         """Runs meson tests, shows them as they end, and counts from the log."""
@@ -143,7 +157,7 @@ def format_check(run):
              for path in sorted((ROOT / folder).rglob(ending))]
     if run.check(f'format of {len(paths)} files',
                  ['clang-format', '--dry-run', '-Werror', *map(str, paths)],
-                 'clang-format -i the files named above.'):
+                 'clang-format -i the files named above.', formatted_otherwise):
         run.total.passed += 1
 
 
