@@ -39,9 +39,10 @@ Result<std::unique_ptr<io::Backend>> open_backend(const EndpointConfig& config) 
 }
 
 std::unique_ptr<io::Backend> with_faults(std::unique_ptr<io::Backend> backend,
-                                         const EndpointConfig& config, std::uint64_t seed) {
+                                         const EndpointConfig& config, std::uint64_t seed,
+                                         base::PayloadMode mode) {
   if (!config.inject.any()) return backend;
-  return std::make_unique<io::fault::FaultBackend>(std::move(backend), config.inject, seed);
+  return std::make_unique<io::FaultBackend>(std::move(backend), config.inject, seed, mode);
 }
 
 }  // namespace longhaul::api

@@ -16,6 +16,7 @@ Result<std::unique_ptr<io::Backend>> open_backend(const EndpointConfig& config);
 
 /// Puts the configured faults in front of a backend; returns it as it is if there are none.
 std::unique_ptr<io::Backend> with_faults(std::unique_ptr<io::Backend> backend,
-                                         const EndpointConfig& config, std::uint64_t seed);
+                                         const EndpointConfig& config, std::uint64_t seed,
+                                         base::PayloadMode mode);
 
 }  // namespace longhaul::api

@@ -54,7 +54,7 @@ Result<std::shared_ptr<EndpointImpl>> EndpointImpl::open(EndpointConfig config) 
     if (!backend) return tl::unexpected(backend.error());
 
     Foundation foundation;
-    foundation.backend = with_faults(std::move(*backend), config, *seed);
+    foundation.backend = with_faults(std::move(*backend), config, *seed, foundation.payload_mode);
     foundation.clock = std::make_shared<runtime::MachineClock>();
     foundation.seed = *seed;
     return start(std::move(config), *checked, std::move(foundation));
