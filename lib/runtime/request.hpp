@@ -23,7 +23,7 @@ namespace longhaul::runtime {
 class Owner {
  public:
   enum class Kind : std::uint8_t { transfer, connection };
-  Owner(Kind kind, std::uint64_t id) noexcept : kind(kind), id(id) {}
+  Owner(Kind of, std::uint64_t request) noexcept : kind(of), id(request) {}
   virtual ~Owner() = default;
   Owner(const Owner&) = delete;
   Owner& operator=(const Owner&) = delete;
