@@ -37,7 +37,8 @@ bool Path::has_window_for(std::uint64_t bytes) const noexcept {
 
 Duration Path::packet_time() const noexcept {
   const std::uint64_t rate = std::max<std::uint64_t>(controller_->pacing_rate(), 1000);
-  return Duration{static_cast<std::int64_t>(std::uint64_t{mtu_.max_datagram()} * 8'000'000'000ULL / rate)};
+  return Duration{
+      static_cast<std::int64_t>(std::uint64_t{mtu_.max_datagram()} * 8'000'000'000ULL / rate)};
 }
 
 void Path::on_sent(Timestamp now, Timestamp departure, std::uint64_t bytes, std::uint64_t number,
@@ -75,10 +76,9 @@ void Path::on_settled(Timestamp now, const Settlement& settlement, bool has_rtt_
     event.lost_bytes = settlement.lost_bytes;
     event.lost_packets = settlement.lost_packets;
     event.bytes_in_flight = bytes_in_flight_;
-    event.persistent_congestion =
-        settlement.acked_packets == 0 && rtt_.has_sample() &&
-        settlement.newest_lost_sent_at - settlement.oldest_lost_sent_at >=
-            kPersistentCongestionThreshold * rtt_.pto();
+    event.persistent_congestion = settlement.acked_packets == 0 && rtt_.has_sample() &&
+                                  settlement.newest_lost_sent_at - settlement.oldest_lost_sent_at >=
+                                      kPersistentCongestionThreshold * rtt_.pto();
     controller_->on_loss(event);
   }
   refresh_rate();
@@ -94,6 +94,8 @@ void Path::on_mtu_changed() {
   refresh_rate();
 }
 
-void Path::refresh_rate() { pacer_.set_rate(controller_->pacing_rate()); }
+void Path::refresh_rate() {
+  pacer_.set_rate(controller_->pacing_rate());
+}
 
 }  // namespace longhaul::path
