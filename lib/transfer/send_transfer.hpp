@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "lib/base/datagram.hpp"
 #include "lib/base/interval_set.hpp"
 #include "lib/transfer/layout.hpp"
 #include "lib/transfer/memory.hpp"

@@ -17,6 +17,10 @@ const std::vector<BackendUnderTest>& backends() {
   static const std::vector<BackendUnderTest> table{
       {"sim", make_sim_pair},
       {"fault_over_sim", make_fault_over_sim_pair},
+      {"kernel", make_kernel_pair},
+      {"kernel_ipv6", make_kernel_ipv6_pair},
+      {"kernel_without_trains", make_kernel_without_trains_pair},
+      {"fault_over_kernel", make_fault_over_kernel_pair},
   };
   return table;
 }
