@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "longhaul/export.hpp"
 #include "longhaul/result.hpp"
 #include "longhaul/status.hpp"
 #include "longhaul/time.hpp"
@@ -53,7 +54,7 @@ struct TransferState;
 
 /// Handle of one tensor on its way. Cheap to copy; dropping it does not cancel the transfer.
 /// All calls may be made from any thread and none of them blocks on a worker, except `wait`.
-class Transfer {
+class LONGHAUL_API Transfer {
  public:
   Transfer() = default;
   explicit Transfer(std::shared_ptr<api::TransferState> state) noexcept;

@@ -74,6 +74,10 @@ bool Network::readable(HostId host, std::uint16_t port) const {
   return bound != nullptr && !bound->inbox.empty();
 }
 
+void Network::take_arrivals(std::vector<PortId>& out) {
+  impl_->take_arrivals(out);
+}
+
 std::uint64_t Network::trace_hash() const noexcept {
   return impl_->trace_hash();
 }

@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "lib/base/datagram.hpp"
 #include "lib/io/backend.hpp"
@@ -41,6 +42,12 @@ struct FilterView {
 };
 enum class Verdict : std::uint8_t { pass, drop };
 using Filter = std::function<Verdict(const FilterView&)>;
+
+/// A port of a host.
+struct PortId {
+  HostId host{};
+  std::uint16_t port = 0;
+};
 
 /// What happened outside the links.
 struct NetworkStats {
@@ -90,6 +97,9 @@ class Network {
   void advance_to(Timestamp time);
   /// True if the backend of this port has datagrams to receive at `now()`.
   bool readable(HostId host, std::uint16_t port) const;
+  /// Appends the ports that got datagrams since the last call, each once, in order of their first
+  /// arrival: who turns many workers need not ask each of them.
+  void take_arrivals(std::vector<PortId>& out);
 
   /// Hash over every datagram's (entry, from, to, size, fate, arrivals), in order per link; the
   /// same in both payload modes and on every compiler.

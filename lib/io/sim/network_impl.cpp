@@ -337,6 +337,17 @@ void Network::Impl::deliver(Host& host, Packet* packet) {
     return;
   }
   port->inbox.push_back(packet);
+  if (port->arrived) return;
+  port->arrived = true;
+  arrivals_.push_back(port);
+}
+
+void Network::Impl::take_arrivals(std::vector<PortId>& out) {
+  for (Port* port : arrivals_) {
+    port->arrived = false;
+    out.push_back({HostId{port->host}, port->local.port});
+  }
+  arrivals_.clear();
 }
 
 }  // namespace longhaul::sim

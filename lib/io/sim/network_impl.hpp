@@ -54,6 +54,7 @@ struct Port {
   Binding* seen_as = nullptr;
   bool open = false;
   base::Fifo<Packet*> inbox;  // in order of arrival
+  bool arrived = false;       // in Impl::arrivals_
   RouteCache routes;
 };
 
@@ -93,6 +94,7 @@ class Network::Impl {
   Timestamp now() const noexcept { return now_; }
   Timestamp next_arrival() const noexcept { return hosts_due_.first(); }
   void advance_to(Timestamp time);
+  void take_arrivals(std::vector<PortId>& out);
   std::uint64_t trace_hash() const noexcept;
   const NetworkStats& stats() const noexcept { return stats_; }
 
@@ -132,6 +134,7 @@ class Network::Impl {
 
   DueHeap entries_;    // lines by next entry
   DueHeap hosts_due_;  // hosts by the next look that may find something
+  std::vector<Port*> arrivals_;
 };
 
 }  // namespace longhaul::sim
