@@ -45,6 +45,8 @@ inline constexpr std::size_t kDimensionsMax = 8;
 class Shape {
  public:
   Shape() = default;
+  /// Beyond `kDimensionsMax` dimensions `elements()` fails, and with it every call that takes the
+  /// shape; `from()` says so at once.
   Shape(std::initializer_list<std::uint64_t> extents);
   /// Fails with invalid_argument beyond `kDimensionsMax` dimensions.
   static Result<Shape> from(std::span<const std::uint64_t> extents);
