@@ -149,8 +149,8 @@ Result<OutputFile> OutputFile::create(const std::string& path, std::uint64_t byt
 
 Result<void> OutputFile::write_at(std::uint64_t offset, std::span<const std::byte> data) {
   while (!data.empty()) {
-    const ssize_t put = ::pwrite(fd_.get(), data.data(), std::min(data.size(), kStep),
-                                 static_cast<off_t>(offset));
+    const ssize_t put =
+        ::pwrite(fd_.get(), data.data(), std::min(data.size(), kStep), static_cast<off_t>(offset));
     if (put < 0 && errno == EINTR) continue;
     if (put < 0) return file_error(errno, "write", path_);
     offset += static_cast<std::uint64_t>(put);

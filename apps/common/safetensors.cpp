@@ -62,15 +62,15 @@ Result<SafetensorsEntry> check_entry(std::string_view file, RawSafetensorsEntry&
                                      std::uint64_t data_bytes) {
   const SafetensorsDtype* dtype = find_dtype(raw.dtype);
   if (dtype == nullptr) {
-    return bad_tensor(
-        file, raw.name, fmt::format("dtype \"{}\" is not carried", printable(raw.dtype, 20)),
-        fmt::format("convert it to one of {}", known_dtypes()));
+    return bad_tensor(file, raw.name,
+                      fmt::format("dtype \"{}\" is not carried", printable(raw.dtype, 20)),
+                      fmt::format("convert it to one of {}", known_dtypes()));
   }
   if (raw.shape.size() > kDimensionsMax) {
-    return bad_tensor(file, raw.name,
-                      fmt::format("has {} dimensions, more than {}", raw.shape.size(),
-                                  kDimensionsMax),
-                      "reshape it");
+    return bad_tensor(
+        file, raw.name,
+        fmt::format("has {} dimensions, more than {}", raw.shape.size(), kDimensionsMax),
+        "reshape it");
   }
   if (raw.offsets.size() != 2) {
     return bad_tensor(file, raw.name, "data_offsets must be two numbers, begin and end");
@@ -110,8 +110,8 @@ Result<void> check_coverage(std::string_view file, const SafetensorsHeader& head
     at = entry.end;
   }
   if (at != header.data_bytes) {
-    return bad_file(file, fmt::format("{} bytes after the last tensor belong to none",
-                                      header.data_bytes - at));
+    return bad_file(
+        file, fmt::format("{} bytes after the last tensor belong to none", header.data_bytes - at));
   }
   return {};
 }
@@ -126,8 +126,7 @@ Result<std::uint64_t> safetensors_header_length(std::string_view file,
                                                 std::span<const std::byte> prefix,
                                                 std::uint64_t file_bytes) {
   if (file_bytes < kSafetensorsPrefix || prefix.size() < kSafetensorsPrefix) {
-    return bad_file(file,
-                    fmt::format("{} bytes are too few for a safetensors file", file_bytes),
+    return bad_file(file, fmt::format("{} bytes are too few for a safetensors file", file_bytes),
                     "check that it is one and complete");
   }
   std::uint64_t length = 0;
@@ -176,8 +175,7 @@ Result<SafetensorsFile> read_safetensors(const std::string& path) {
   if (auto read = read_at(fd->get(), path, 0, std::span(prefix).first(prefix_bytes)); !read) {
     return tl::unexpected(std::move(read.error()));
   }
-  auto length =
-      safetensors_header_length(path, std::span(prefix).first(prefix_bytes), file_bytes);
+  auto length = safetensors_header_length(path, std::span(prefix).first(prefix_bytes), file_bytes);
   if (!length) return tl::unexpected(std::move(length.error()));
 
   SafetensorsFile file;

@@ -128,9 +128,8 @@ class HeaderHandler : public nlohmann::json_sax<nlohmann::json> {
       if (name == "data_offsets") field_ = Field::offsets;
     }
     if (repeated || field_ == Field::none) {
-      return stop(fmt::format("tensor \"{}\" has {} field \"{}\"",
-                              printable(entries_.back().name), repeated ? "twice the" : "an unknown",
-                              printable(name, 40)));
+      return stop(fmt::format("tensor \"{}\" has {} field \"{}\"", printable(entries_.back().name),
+                              repeated ? "twice the" : "an unknown", printable(name, 40)));
     }
     return true;
   }

@@ -44,9 +44,7 @@ class SampleModel {
     if (bytes > bytes_) add("tokens.seen", "U8", {bytes - bytes_});
   }
 
-  static std::uint64_t minimum() {
-    return fixed_bytes(kWidthMin) + layer_bytes(kWidthMin);
-  }
+  static std::uint64_t minimum() { return fixed_bytes(kWidthMin) + layer_bytes(kWidthMin); }
   const std::vector<SampleTensor>& tensors() const { return tensors_; }
 
  private:

@@ -120,9 +120,8 @@ Result<std::uint64_t> parse_number(std::string_view text, std::uint64_t limit) {
   const char* end = text.data() + text.size();
   const auto [rest, error] = std::from_chars(text.data(), end, value);
   if (error != std::errc{} || rest != end || value > limit) {
-    return fail(
-        ErrorCode::invalid_argument,
-        fmt::format("\"{}\" is not a whole number from 0 to {}", printable(text), limit));
+    return fail(ErrorCode::invalid_argument,
+                fmt::format("\"{}\" is not a whole number from 0 to {}", printable(text), limit));
   }
   return value;
 }
@@ -151,8 +150,7 @@ std::optional<std::uint64_t> checked_product(std::uint64_t a, std::uint64_t b) n
 }
 
 std::string format_bytes(std::uint64_t bytes) {
-  constexpr std::array<std::string_view, 5> kUnits{"Bytes", "KBytes", "MBytes", "GBytes",
-                                                   "TBytes"};
+  constexpr std::array<std::string_view, 5> kUnits{"Bytes", "KBytes", "MBytes", "GBytes", "TBytes"};
   double value = static_cast<double>(bytes);
   std::size_t unit = 0;
   // 999.5 and more would print as four digits.
@@ -172,7 +170,10 @@ std::string format_rate(double bits_per_second) {
     bits_per_second /= 1000;
     ++unit;
   }
-  const int decimals = unit == 0 ? 0 : bits_per_second < 9.995 ? 2 : bits_per_second < 99.95 ? 1 : 0;
+  const int decimals = unit == 0                 ? 0
+                       : bits_per_second < 9.995 ? 2
+                       : bits_per_second < 99.95 ? 1
+                                                 : 0;
   return fmt::format("{:.{}f} {}", bits_per_second, decimals, kUnits[unit]);
 }
 
