@@ -28,14 +28,14 @@ struct SendOptions {
   TrafficClass traffic_class = TrafficClass::bulk;
   Reliability reliability = Reliability::exact;
   std::uint64_t loss_budget = 0;     ///< bytes that may be missing; `bounded_loss` only
-  std::optional<Duration> deadline;  ///< from this call; none = as long as the peer lives
+  std::optional<Duration> deadline{};  ///< from this call; none = as long as the peer lives
   /// The source is valid only as far as `Transfer::ready()` says; nothing at first.
   bool growing = false;
   std::uint64_t cookie = 0;  ///< comes back in the completion
 };
 
 struct ReceiveOptions {
-  std::optional<Duration> deadline;  ///< from this call; none = as long as the peer lives
+  std::optional<Duration> deadline{};  ///< from this call; none = as long as the peer lives
   /// Report byte ranges as `Completion::Kind::placed` and `::verified` while they arrive.
   bool piece_events = false;
   std::uint64_t cookie = 0;

@@ -39,7 +39,7 @@ struct LinkConfig {
   GilbertElliott burst{};
   double duplicate = 0;
   double corrupt = 0;                ///< one to eight random bits flip somewhere in the datagram
-  std::vector<DownTime> down;        ///< in any order; they may overlap
+  std::vector<DownTime> down{};      ///< in any order; they may overlap
   std::uint32_t framing_bytes = 38;  ///< Ethernet: preamble, header, FCS, gap
 };
 

@@ -27,9 +27,8 @@ Path::Path(const PathConfig& config, Duration initial_rtt)
       rtt_(initial_rtt),
       mtu_(config.mtu),
       controller_(config.make_controller(controller_config(config, initial_rtt))),
-      pacer_(config.mtu.base) {
-  refresh_rate();
-}
+      pacer_(controller_->pacing_rate(), {.max_datagram = config.mtu.base}),
+      max_datagram_(mtu_.max_datagram()) {}
 
 bool Path::has_window_for(std::uint64_t bytes) const noexcept {
   return bytes_in_flight_ + bytes <= controller_->congestion_window();
@@ -37,13 +36,13 @@ bool Path::has_window_for(std::uint64_t bytes) const noexcept {
 
 Duration Path::packet_time() const noexcept {
   const std::uint64_t rate = std::max<std::uint64_t>(controller_->pacing_rate(), 1000);
-  return Duration{static_cast<std::int64_t>(std::uint64_t{mtu_.max_datagram()} * 8'000'000'000ULL / rate)};
+  return Duration{
+      static_cast<std::int64_t>(std::uint64_t{mtu_.max_datagram()} * 8'000'000'000ULL / rate)};
 }
 
-void Path::on_sent(Timestamp now, Timestamp departure, std::uint64_t bytes, std::uint64_t number,
-                   bool in_flight) {
+void Path::on_data_sent(Timestamp now, Timestamp departure, std::uint64_t bytes,
+                        std::uint64_t number) {
   pacer_.on_sent(departure, bytes);
-  if (!in_flight) return;
   bytes_in_flight_ += bytes;
   controller_->on_sent({now, bytes, bytes_in_flight_, number});
 }
@@ -75,10 +74,9 @@ void Path::on_settled(Timestamp now, const Settlement& settlement, bool has_rtt_
     event.lost_bytes = settlement.lost_bytes;
     event.lost_packets = settlement.lost_packets;
     event.bytes_in_flight = bytes_in_flight_;
-    event.persistent_congestion =
-        settlement.acked_packets == 0 && rtt_.has_sample() &&
-        settlement.newest_lost_sent_at - settlement.oldest_lost_sent_at >=
-            kPersistentCongestionThreshold * rtt_.pto();
+    event.persistent_congestion = settlement.acked_packets == 0 && rtt_.has_sample() &&
+                                  settlement.newest_lost_sent_at - settlement.oldest_lost_sent_at >=
+                                      kPersistentCongestionThreshold * rtt_.pto();
     controller_->on_loss(event);
   }
   refresh_rate();
@@ -89,11 +87,17 @@ void Path::on_spurious_loss(Timestamp now, Timestamp sent_at) {
   refresh_rate();
 }
 
-void Path::on_mtu_changed() {
+bool Path::on_mtu_changed() {
+  const bool smaller = mtu_.max_datagram() < max_datagram_;
+  max_datagram_ = mtu_.max_datagram();
   controller_->on_max_datagram_changed(mtu_.max_datagram());
+  pacer_.set_max_datagram(mtu_.max_datagram());
   refresh_rate();
+  return smaller;
 }
 
-void Path::refresh_rate() { pacer_.set_rate(controller_->pacing_rate()); }
+void Path::refresh_rate() {
+  pacer_.set_rate(controller_->pacing_rate());
+}
 
 }  // namespace longhaul::path

@@ -46,8 +46,8 @@ class Path {
   /// Time of one full packet at the present pacing rate.
   Duration packet_time() const noexcept;
 
-  void on_sent(Timestamp now, Timestamp departure, std::uint64_t bytes, std::uint64_t number,
-               bool in_flight);
+  /// A packet that counts for congestion control leaves at `departure`.
+  void on_data_sent(Timestamp now, Timestamp departure, std::uint64_t bytes, std::uint64_t number);
   /// What one acknowledgement settled; sums over in-flight packets.
   struct Settlement {
     std::uint64_t acked_bytes = 0;
@@ -63,7 +63,8 @@ class Path {
   };
   void on_settled(Timestamp now, const Settlement& settlement, bool has_rtt_sample);
   void on_spurious_loss(Timestamp now, Timestamp sent_at);
-  void on_mtu_changed();
+  /// True if the path now carries less than before.
+  bool on_mtu_changed();
 
  private:
   void refresh_rate();
@@ -74,6 +75,7 @@ class Path {
   MtuDiscovery mtu_;
   std::unique_ptr<congestion::Controller> controller_;
   congestion::Pacer pacer_;
+  std::uint32_t max_datagram_;
   std::uint64_t bytes_in_flight_ = 0;
   std::uint64_t delivered_bytes_ = 0;
 };

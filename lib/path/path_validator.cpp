@@ -45,6 +45,8 @@ std::optional<SocketAddress> PathValidator::on_response(std::uint64_t data) {
   return candidate_;
 }
 
-Timestamp PathValidator::next_timeout() const noexcept { return active_ ? due_ : kNever; }
+Timestamp PathValidator::next_timeout() const noexcept {
+  return active_ ? due_ : kNever;
+}
 
 }  // namespace longhaul::path

@@ -10,8 +10,9 @@
 
 namespace longhaul::path {
 
-/// RFC 9000 §8.2 and §9: a peer seen under a new address is challenged there; only its answer moves the path.
-/// One candidate at a time; at most three times the bytes heard from it are sent to it before it answers.
+/// RFC 9000 §8.2 and §9: a peer seen under a new address is challenged there; only its answer moves
+/// the path. One candidate at a time; at most three times the bytes heard from it are sent to it
+/// before it answers.
 class PathValidator {
  public:
   /// A valid packet with a new highest number came from `address`.

@@ -24,7 +24,9 @@ bool ReceiveSpace::is_new(std::uint64_t number) const noexcept {
   return number >= next_expected_ || (number >= floor_ && !received_.contains(number));
 }
 
-void ReceiveSpace::ask(Timestamp when) noexcept { ack_due_ = std::min(ack_due_, when); }
+void ReceiveSpace::ask(Timestamp when) noexcept {
+  ack_due_ = std::min(ack_due_, when);
+}
 
 void ReceiveSpace::on_received(Timestamp now, const Arrival& arrival, const AckTiming& timing) {
   ++packets_;

@@ -14,14 +14,16 @@ namespace longhaul::recovery {
 /// How eagerly a space acknowledges; follows the path.
 struct AckTiming {
   Duration delay_max = std::chrono::microseconds(500);  ///< an ack-eliciting packet waits no longer
-  Duration spacing_min = std::chrono::microseconds(50); ///< between ACKs that gaps or counts ask for
-  std::uint32_t packets = 64;                           ///< that many unacknowledged ask for an ACK
+  Duration spacing_min =
+      std::chrono::microseconds(50);  ///< between ACKs that gaps or counts ask for
+  std::uint32_t packets = 64;         ///< that many unacknowledged ask for an ACK
 };
 
 /// Receiver's half of one packet-number space: what arrived, what to report and when.
 class ReceiveSpace {
  public:
-  /// False if the number was received before or lies below the floor; the packet must then be ignored.
+  /// False if the number was received before or lies below the floor; the packet must then be
+  /// ignored.
   bool is_new(std::uint64_t number) const noexcept;
   /// ~0 before the first packet, so that +1 is the next number expected.
   std::uint64_t largest() const noexcept { return next_expected_ - 1; }
@@ -41,7 +43,8 @@ class ReceiveSpace {
   /// When an ACK is due; kNever if nothing asks for one.
   Timestamp ack_due() const noexcept { return ack_due_; }
   /// Starts a report: fills `ack` but for its interval's gaps, which stay in `gaps()`.
-  /// Normally the newest part only; everything above the floor from time to time and after an old gap was filled.
+  /// Normally the newest part only; everything above the floor from time to time and after an old
+  /// gap was filled.
   void begin_ack(Timestamp now, wire::Ack& ack);
   /// The report has been sent.
   void end_ack(Timestamp now) noexcept;

@@ -19,8 +19,9 @@ struct RepeatTiming {
   Duration interval_max{};  ///< between copies
 };
 
-/// Control frames that must arrive: each is repeated until a packet that carried it is acknowledged.
-/// Nothing waits for loss detection; a second copy follows soon, so that one loss costs no round trip.
+/// Control frames that must arrive: each is repeated until a packet that carried it is
+/// acknowledged. Nothing waits for loss detection; a second copy follows soon, so that one loss
+/// costs no round trip.
 class ReliableFrames {
  public:
   void push(Timestamp now, const wire::Frame& frame);

@@ -7,8 +7,8 @@
 
 namespace longhaul::recovery {
 namespace {
-// The window starts at three packets' time: below that, the smallest reordering would look like loss
-// (RFC 9002 §6.1.1 counts three packets for the same reason).
+// The window starts at three packets' time: below that, the smallest reordering would look like
+// loss (RFC 9002 §6.1.1 counts three packets for the same reason).
 constexpr std::int64_t kPacketTimes = 3;
 // What was learned fades over some 16 RTT.
 constexpr std::int64_t kDecay = 16;

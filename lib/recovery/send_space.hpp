@@ -42,7 +42,8 @@ class SendSpace {
   /// The packet gets next_number().
   void on_sent(const SentPacket& packet);
   /// `packet_time`: how long a full packet takes at the present pacing rate.
-  AckOutcome on_ack(Timestamp now, const wire::Ack& ack, Duration packet_time, Duration smoothed_rtt);
+  AckOutcome on_ack(Timestamp now, const wire::Ack& ack, Duration packet_time,
+                    Duration smoothed_rtt);
   /// Declares every outstanding packet above `size` lost (path MTU black hole).
   std::span<const Settled> lose_larger_than(std::uint32_t size);
   /// Declares everything outstanding lost.
@@ -64,7 +65,8 @@ class SendSpace {
   void settle_gaps(const wire::Ack& ack);
   void acknowledge(std::uint64_t number);
   void lose(std::uint64_t number, SentPacket& packet);
-  void learn_window(Timestamp now, const wire::Ack& ack, Duration packet_time, Duration smoothed_rtt);
+  void learn_window(Timestamp now, const wire::Ack& ack, Duration packet_time,
+                    Duration smoothed_rtt);
   std::uint64_t settled_floor() const noexcept;
 
   SentPackets sent_;

@@ -11,11 +11,11 @@ namespace longhaul::recovery {
 
 /// What a packet carried, so that its fate finds its owner.
 enum class Content : std::uint8_t {
-  none,     ///< nothing to tell anybody (ACK-only, tail marker, heartbeat)
-  chunk,    ///< owner = send transfer; layout and index name the chunk
-  digest,   ///< owner = send transfer; index = group
-  frames,   ///< owner = carrier of reliable frames
-  probe,    ///< path MTU probe
+  none,    ///< nothing to tell anybody (ACK-only, tail marker, heartbeat)
+  chunk,   ///< owner = send transfer; layout and index name the chunk
+  digest,  ///< owner = send transfer; index = group
+  frames,  ///< owner = carrier of reliable frames
+  probe,   ///< path MTU probe
 };
 
 struct SentPacket {

@@ -9,7 +9,8 @@
 
 namespace longhaul::transfer {
 
-/// Deadlines of transfers, earliest first; removed with their transfer, so memory follows what is outstanding.
+/// Deadlines of transfers, earliest first; removed with their transfer, so memory follows what is
+/// outstanding.
 class Deadlines {
  public:
   void add(Timestamp at, SlotHandle transfer) { entries_.insert({at, transfer}); }

@@ -21,8 +21,7 @@ DigestCheck::Verdict DigestCheck::judge(const Pieces& pieces, std::uint64_t inde
   const std::size_t slot = piece % wire::kPiecesPerGroup;
   if (!group.has_expected || !group.has_computed[slot] || group.verified[slot])
     return Verdict::open;
-  if (!accept_everything_ && group.expected[slot] != group.computed[slot])
-    return Verdict::mismatch;
+  if (!accept_everything_ && group.expected[slot] != group.computed[slot]) return Verdict::mismatch;
   group.verified.set(slot);
   if (group.verified.count() == pieces.group(index).length()) {
     groups_.erase(index);

@@ -22,7 +22,8 @@ class DigestCheck {
   Verdict on_computed(const Pieces& pieces, std::uint64_t piece, std::uint64_t digest);
   /// The sender's digests of a group arrived. False if the packet has the wrong size.
   bool on_expected(const Pieces& pieces, std::uint64_t group, std::span<const std::byte> digests);
-  /// Judges pieces of `group` that became decidable; call until it returns open. `piece` is set otherwise.
+  /// Judges pieces of `group` that became decidable; call until it returns open. `piece` is set
+  /// otherwise.
   Verdict next_verdict(const Pieces& pieces, std::uint64_t group, std::uint64_t& piece);
   /// The piece has to come again.
   void reopen(std::uint64_t piece);

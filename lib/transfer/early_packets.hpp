@@ -9,7 +9,8 @@
 
 namespace longhaul::transfer {
 
-/// A chunk or digest packet that cannot be placed yet: its announcement or layout is still on its way.
+/// A chunk or digest packet that cannot be placed yet: its announcement or layout is still on its
+/// way.
 struct EarlyPacket {
   std::uint32_t alias = 0;
   std::uint8_t layout = 0;
@@ -20,12 +21,12 @@ struct EarlyPacket {
   std::vector<std::byte> bytes;
 };
 
-/// Bounded store of such packets. When it is full the packet is treated as never received, so that its sender
-/// keeps it.
+/// Bounded store of such packets. When it is full the packet is treated as never received, so that
+/// its sender keeps it.
 class EarlyPackets {
  public:
-  [[nodiscard]] bool store(std::uint32_t alias, std::uint8_t layout, std::uint32_t index, bool digest,
-                           const ChunkBytes& chunk);
+  [[nodiscard]] bool store(std::uint32_t alias, std::uint8_t layout, std::uint32_t index,
+                           bool digest, const ChunkBytes& chunk);
   /// Takes all packets of an alias, oldest first.
   std::vector<EarlyPacket> take(std::uint32_t alias);
   bool empty() const noexcept { return packets_.empty(); }

@@ -14,9 +14,8 @@ std::uint64_t digest_of(const Segments<Byte>& memory, std::uint64_t offset, std:
     return XXH3_64bits(whole.data(), whole.size());
   XXH3_state_t state;
   XXH3_64bits_reset(&state);
-  memory.visit(offset, length, [&](std::span<Byte> part) {
-    XXH3_64bits_update(&state, part.data(), part.size());
-  });
+  memory.visit(offset, length,
+               [&](std::span<Byte> part) { XXH3_64bits_update(&state, part.data(), part.size()); });
   return XXH3_64bits_digest(&state);
 }
 

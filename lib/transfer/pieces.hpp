@@ -14,7 +14,8 @@ inline constexpr std::uint8_t kPieceLog2 = 16;
 inline constexpr std::uint8_t kPieceLog2Min = 10;
 inline constexpr std::uint8_t kPieceLog2Max = 30;
 
-/// Arithmetic of pieces (fixed-size ranges with a digest each) and groups (what one digest packet carries).
+/// Arithmetic of pieces (fixed-size ranges with a digest each) and groups (what one digest packet
+/// carries).
 struct Pieces {
   std::uint64_t bytes = 0;
   std::uint8_t log2 = kPieceLog2;

@@ -93,7 +93,8 @@ ReceiveTransfer::Result ReceiveTransfer::on_digests(std::uint32_t group, const C
   if (!digests_.on_expected(pieces_, group, chunk.bytes)) return Result::wrong_size;
   std::uint64_t piece = 0;
   for (auto verdict = digests_.next_verdict(pieces_, group, piece);
-       verdict != DigestCheck::Verdict::open; verdict = digests_.next_verdict(pieces_, group, piece))
+       verdict != DigestCheck::Verdict::open;
+       verdict = digests_.next_verdict(pieces_, group, piece))
     settle(verdict, piece);
   return Result::placed;
 }

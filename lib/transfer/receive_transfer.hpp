@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "lib/base/datagram.hpp"
 #include "lib/base/interval_set.hpp"
 #include "lib/transfer/digest_check.hpp"
 #include "lib/transfer/layout.hpp"

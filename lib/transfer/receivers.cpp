@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Requests of the application and what the peer's frames do to them. Data packets: receivers_data.cpp.
+// Requests of the application and what the peer's frames do to them. Data packets:
+// receivers_data.cpp.
 #include "lib/transfer/receivers.hpp"
 
 #include <fmt/format.h>
@@ -151,7 +152,8 @@ bool Receivers::on_send_end(Timestamp now, const wire::SendEnd& frame) {
   const auto it = by_key_.find({frame.tag, frame.n});
   if (it != by_key_.end() && table_.find(it->second)->posted) {
     const Entry& entry = *table_.find(it->second);
-    const bool enough = entry.announced && frame.status == Status::timed_out && may_end_partial(entry);
+    const bool enough =
+        entry.announced && frame.status == Status::timed_out && may_end_partial(entry);
     end(now, it->second, enough ? Status::completed_partial : frame.status, frame.reason, false);
     return true;
   }

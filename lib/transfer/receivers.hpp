@@ -34,8 +34,8 @@ class Receivers {
   [[nodiscard]] bool on_send_end(Timestamp now, const wire::SendEnd& frame);
   void on_all_sent(Timestamp now, const wire::AllSent& frame, Duration grace);
 
-  /// Fate of an arrived chunk or digest packet. Only `accepted` may be acknowledged; `refused` counts as never
-  /// received; `malformed` is dropped.
+  /// Fate of an arrived chunk or digest packet. Only `accepted` may be acknowledged; `refused`
+  /// counts as never received; `malformed` is dropped.
   enum class Fate : std::uint8_t { accepted, refused, malformed };
   Fate on_chunk(Timestamp now, std::uint32_t alias, std::uint8_t layout, std::uint32_t index,
                 bool digest, const ChunkBytes& chunk);
@@ -86,7 +86,8 @@ class Receivers {
   bool may_end_partial(const Entry& entry) const noexcept;
   void note(SlotHandle handle, Entry& entry);
   void flush_pieces(Entry& entry);
-  void end(Timestamp now, SlotHandle handle, Status status, std::string_view reason, bool tell_peer);
+  void end(Timestamp now, SlotHandle handle, Status status, std::string_view reason,
+           bool tell_peer);
   void reject(const ReceiveRequest& request, Status status, std::string_view reason);
   void discard(SlotHandle handle);
   void refuse_announcement(Timestamp now, const wire::Transfer& frame, std::string_view reason);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The life of a chunk at the receiver:
-//  1. on_chunk finds the transfer by alias; unknown ones wait in the early store, ended ones count as seen
+//  1. on_chunk finds the transfer by alias; unknown ones wait in the early store, ended ones count
+//  as seen
 //  2. ReceiveTransfer places the bytes that were missing and hashes pieces that became complete
 //  3. after_placement ends the transfer, asks for damaged pieces again, or notes progress
 #include <algorithm>
@@ -10,7 +11,8 @@
 
 namespace longhaul::transfer {
 namespace {
-// Layouts that overtook their announcement; far more than can be under way unless the peer misbehaves.
+// Layouts that overtook their announcement; far more than can be under way unless the peer
+// misbehaves.
 constexpr std::size_t kEarlyLayoutsMax = 65536;
 }  // namespace
 
@@ -149,11 +151,12 @@ PieceEvent piece_event(ConnectionId connection, TransferId id, Tag tag, std::uin
 }  // namespace
 
 void Receivers::flush_pieces(Entry& entry) {
-  for (base::IntervalSet* ranges : {&entry.transfer.newly_placed(), &entry.transfer.newly_verified()})
+  for (base::IntervalSet* ranges :
+       {&entry.transfer.newly_placed(), &entry.transfer.newly_verified()})
     while (!ranges->empty())
-      context_.events.emplace_back(piece_event(context_.connection, entry.id, entry.key.tag,
-                                               entry.options.cookie,
-                                               ranges == &entry.transfer.newly_verified(), *ranges));
+      context_.events.emplace_back(
+          piece_event(context_.connection, entry.id, entry.key.tag, entry.options.cookie,
+                      ranges == &entry.transfer.newly_verified(), *ranges));
 }
 
 bool Receivers::poll_notification(Event& event) {
@@ -173,8 +176,8 @@ bool Receivers::poll_notification(Event& event) {
     }
     notifications_.pop_front();
     entry->notification_due = false;
-    event = ProgressEvent{entry->id, entry->transfer.placed_bytes(),
-                          entry->transfer.verified_bytes()};
+    event =
+        ProgressEvent{entry->id, entry->transfer.placed_bytes(), entry->transfer.verified_bytes()};
     return true;
   }
   return false;

@@ -82,7 +82,8 @@ SendTransfer::Next SendTransfer::next_new(std::uint32_t payload_max, SendChunk& 
   const std::uint32_t wanted = chunk_size_for(payload_max);
   const bool too_large = layout.chunk_size > payload_max;
   const bool outgrown = wanted > layout.chunk_size + layout.chunk_size / 20 &&
-                        layouts_.size() < kLayoutsForGrowth && layout.end() - cursor_ > layout.chunk_size;
+                        layouts_.size() < kLayoutsForGrowth &&
+                        layout.end() - cursor_ > layout.chunk_size;
   if (too_large || outgrown) return add_layout(cursor_, payload_max);
   const std::uint32_t index = layout.index_of(cursor_);
   const base::Interval range = layout.range(index);
@@ -128,8 +129,8 @@ void SendTransfer::hash_passed_pieces() {
           digest(memory_, range.begin, range.length());
     ++hashed_pieces_;
     if (hashed_pieces_ % wire::kPiecesPerGroup == 0 || hashed_pieces_ == pieces_.count()) {
-      // A group leaves before the next chunk. Only a chunk larger than a piece can finish two at once; the
-      // first is then computed again when it leaves.
+      // A group leaves before the next chunk. Only a chunk larger than a piece can finish two at
+      // once; the first is then computed again when it leaves.
       if (fresh_group_) groups_again_.push_back(*fresh_group_);
       fresh_group_ = static_cast<std::uint32_t>((hashed_pieces_ - 1) / wire::kPiecesPerGroup);
     }
@@ -139,7 +140,8 @@ void SendTransfer::hash_passed_pieces() {
 void SendTransfer::write_digests(std::uint32_t group, std::span<std::byte> out) const {
   base::ByteWriter writer(out);
   const base::Interval range = pieces_.group(group);
-  const std::uint64_t hashed_group = hashed_pieces_ == 0 ? 0 : (hashed_pieces_ - 1) / wire::kPiecesPerGroup;
+  const std::uint64_t hashed_group =
+      hashed_pieces_ == 0 ? 0 : (hashed_pieces_ - 1) / wire::kPiecesPerGroup;
   for (std::uint64_t piece = range.begin; piece < range.end; ++piece) {
     if (mode_ == base::PayloadMode::reference) {
       writer.u64(0);
@@ -169,7 +171,8 @@ bool SendTransfer::refetch(std::uint64_t first, std::uint64_t length) {
   for (std::uint64_t group = pieces_.index_of(first) / wire::kPiecesPerGroup;
        group <= pieces_.index_of(last) / wire::kPiecesPerGroup; ++group)
     // A group not complete yet has still to leave for the first time.
-    if (pieces_.group(group).end <= hashed_pieces_) groups_again_.push_back(static_cast<std::uint32_t>(group));
+    if (pieces_.group(group).end <= hashed_pieces_)
+      groups_again_.push_back(static_cast<std::uint32_t>(group));
   return true;
 }
 

@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "lib/base/datagram.hpp"
 #include "lib/base/interval_set.hpp"
 #include "lib/transfer/layout.hpp"
 #include "lib/transfer/memory.hpp"
@@ -17,7 +18,7 @@ namespace longhaul::transfer {
 
 /// What one packet is to carry.
 struct SendChunk {
-  bool digest = false;       ///< a digest group instead of tensor bytes
+  bool digest = false;  ///< a digest group instead of tensor bytes
   bool first_copy = true;
   std::uint8_t layout = 0;
   std::uint32_t index = 0;   ///< chunk index, or group
@@ -25,8 +26,8 @@ struct SendChunk {
   std::uint32_t length = 0;  ///< payload bytes
 };
 
-/// One tensor on its way out: what has left, what has to leave again. State is O(gaps), whatever its size;
-/// the source memory is the retransmission buffer.
+/// One tensor on its way out: what has left, what has to leave again. State is O(gaps), whatever
+/// its size; the source memory is the retransmission buffer.
 class SendTransfer {
  public:
   SendTransfer(SendRequest&& request, std::uint64_t n, std::uint32_t alias, base::PayloadMode mode);
@@ -41,7 +42,9 @@ class SendTransfer {
   const SourceMemory& memory() const noexcept { return memory_; }
   std::uint8_t piece_log2() const noexcept { return pieces_.log2; }
 
-  void set_ready(std::uint64_t bytes) noexcept { ready_ = std::max(ready_, std::min(bytes, pieces_.bytes)); }
+  void set_ready(std::uint64_t bytes) noexcept {
+    ready_ = std::max(ready_, std::min(bytes, pieces_.bytes));
+  }
   bool waits_for_source() const noexcept { return cursor_ == ready_ && ready_ < pieces_.bytes; }
   /// Every byte and digest has left at least once and nothing waits to leave again.
   bool idle() const noexcept;
@@ -53,7 +56,8 @@ class SendTransfer {
     new_layout,  ///< `announced()` has to be told first; call again
     exhausted,   ///< no layout number is left: the transfer cannot go on
   };
-  /// The next thing to send in at most `payload_max` bytes: digests, then what was lost, then new bytes.
+  /// The next thing to send in at most `payload_max` bytes: digests, then what was lost, then new
+  /// bytes.
   Next next(std::uint32_t payload_max, SendChunk& out);
   /// The layout that `new_layout` asked to announce, and its number.
   const Layout& announced() const noexcept { return layouts_.back(); }
@@ -64,7 +68,8 @@ class SendTransfer {
   void write_digests(std::uint32_t group, std::span<std::byte> out) const;
 
   void on_lost(bool digest, std::uint8_t layout, std::uint32_t index);
-  /// The receiver asks for a range (a piece that failed its digest); false if it is not ours to give.
+  /// The receiver asks for a range (a piece that failed its digest); false if it is not ours to
+  /// give.
   bool refetch(std::uint64_t first, std::uint64_t length);
 
  private:
@@ -93,7 +98,7 @@ class SendTransfer {
 
   std::uint64_t hashed_pieces_ = 0;
   std::array<std::uint64_t, wire::kPiecesPerGroup> group_digests_{};
-  std::optional<std::uint32_t> fresh_group_;      // complete in group_digests_, not sent yet
+  std::optional<std::uint32_t> fresh_group_;  // complete in group_digests_, not sent yet
   std::vector<std::uint32_t> groups_again_;
 };
 

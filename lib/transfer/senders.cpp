@@ -24,8 +24,9 @@ void Senders::reject(const SendRequest& request, Status status, std::string_view
 
 void Senders::start(Timestamp now, SendRequest&& request) {
   if (table_.size() >= own_.transfers_max)
-    return reject(request, Status::refused,
-                  "transfers_max sends are outstanding already; wait for some or raise transfers_max");
+    return reject(
+        request, Status::refused,
+        "transfers_max sends are outstanding already; wait for some or raise transfers_max");
   const std::uint64_t n = tags_.take_next(request.tag);
   if (const Status ended = tags_.take_ended(request.tag, n); ended != Status::pending)
     return reject(request, ended, "the peer's receive of this tag had already ended");
@@ -33,8 +34,8 @@ void Senders::start(Timestamp now, SendRequest&& request) {
   const std::uint32_t alias = next_alias_;
   next_alias_ = (next_alias_ + 1) & wire::kAliasMax;
   SendRequest kept = request;
-  auto entry = std::make_unique<Entry>(
-      SendTransfer(std::move(request), n, alias, own_.payload_mode));
+  auto entry =
+      std::make_unique<Entry>(SendTransfer(std::move(request), n, alias, own_.payload_mode));
   entry->started_at = now;
   entry->schema = schema_of(kept.segments);
   if (kept.options.deadline) entry->deadline = now + *kept.options.deadline;
@@ -121,8 +122,8 @@ void Senders::cancel(Timestamp now, TransferId id) {
 void Senders::end_with_word(Timestamp now, SlotHandle handle, Status status,
                             std::string_view reason) {
   const Entry* entry = table_.find(handle);
-  context_.control.push(
-      now, wire::SendEnd{entry->transfer.tag(), entry->transfer.n(), status, reason});
+  context_.control.push(now,
+                        wire::SendEnd{entry->transfer.tag(), entry->transfer.n(), status, reason});
   end(handle, status, reason);
 }
 
@@ -214,9 +215,9 @@ Senders::Next Senders::next(Timestamp now, TrafficClass traffic_class, std::uint
         return after_chunk(now, handle, *entry, out);
       case SendTransfer::Next::new_layout: {
         const Layout& layout = entry->transfer.announced();
-        context_.control.push(now, wire::Layout{entry->transfer.alias(),
-                                                entry->transfer.announced_number(),
-                                                layout.chunk_size, layout.first, layout.length});
+        context_.control.push(
+            now, wire::Layout{entry->transfer.alias(), entry->transfer.announced_number(),
+                              layout.chunk_size, layout.first, layout.length});
         return Next::control;
       }
       case SendTransfer::Next::exhausted:
@@ -280,10 +281,10 @@ void Senders::dump(Timestamp now, std::vector<std::string>& lines) const {
   for (const SlotHandle handle : table_.handles()) {
     const Entry& entry = *table_.find(handle);
     const auto age = std::chrono::duration_cast<std::chrono::milliseconds>(now - entry.started_at);
-    lines.push_back(fmt::format(
-        "send tag={} n={} bytes={} left_once={} age_ms={} state={}", entry.transfer.tag(),
-        entry.transfer.n(), entry.transfer.bytes(), entry.transfer.left_once(), age.count(),
-        entry.waiting ? "waiting for a posted receive" : "sending"));
+    lines.push_back(fmt::format("send tag={} n={} bytes={} left_once={} age_ms={} state={}",
+                                entry.transfer.tag(), entry.transfer.n(), entry.transfer.bytes(),
+                                entry.transfer.left_once(), age.count(),
+                                entry.waiting ? "waiting for a posted receive" : "sending"));
   }
 }
 

@@ -28,7 +28,8 @@ struct OutgoingChunk {
 /// All sends of one connection: matching, what may start, which goes next, how each ends.
 class Senders {
  public:
-  Senders(const TransferContext& context, const TransferLimits& own) : context_(context), own_(own) {}
+  Senders(const TransferContext& context, const TransferLimits& own)
+      : context_(context), own_(own) {}
 
   /// The peer's limits are known: eager sends may begin.
   void set_peer_limits(const TransferLimits& peer) noexcept { peer_ = peer; }
@@ -47,7 +48,8 @@ class Senders {
   bool has_work(TrafficClass traffic_class) const noexcept;
   enum class Next : std::uint8_t { nothing, chunk, control };
   /// The next chunk of a class; `control` means that frames were queued which must leave before it.
-  Next next(Timestamp now, TrafficClass traffic_class, std::uint32_t payload_max, OutgoingChunk& out);
+  Next next(Timestamp now, TrafficClass traffic_class, std::uint32_t payload_max,
+            OutgoingChunk& out);
 
   void handle_timeout(Timestamp now);
   Timestamp next_timeout() const noexcept { return deadlines_.next(); }

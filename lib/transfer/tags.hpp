@@ -11,8 +11,8 @@
 
 namespace longhaul::transfer {
 
-/// Counts the requests of each tag, and remembers which of the coming ones the peer has already ended.
-/// A peer that ends many in a row costs one interval.
+/// Counts the requests of each tag, and remembers which of the coming ones the peer has already
+/// ended. A peer that ends many in a row costs one interval.
 class Tags {
  public:
   /// n of the next request of a tag.

@@ -64,7 +64,7 @@ struct Ack {
   bool largest_is_newest = false;
   /// Ascending, disjoint, not touching, inside [floor, largest]. Borrowed: from the reader's
   /// scratch until its following `next()`.
-  std::span<const Gap> gaps;
+  std::span<const Gap> gaps{};
 };
 
 struct Floor {
@@ -75,7 +75,7 @@ struct Floor {
 struct ConnectionClose {
   std::uint16_t code = 0;
   std::uint8_t frame_type = 0;
-  std::string_view reason;  ///< the first kReasonBytesMax bytes are written, whole characters
+  std::string_view reason{};  ///< the first kReasonBytesMax bytes are written, whole characters
 };
 enum class CloseCode : std::uint16_t {
   no_error = 0,
@@ -96,11 +96,11 @@ struct PathResponse {
 
 struct Handshake {
   std::uint64_t offset = 0;
-  std::span<const std::byte> data;
+  std::span<const std::byte> data{};
 };
 
 struct TransportParametersFrame {
-  std::span<const std::byte> encoded;
+  std::span<const std::byte> encoded{};
 };
 
 struct Transfer {
@@ -118,7 +118,7 @@ struct Transfer {
   std::uint64_t schema = 0;
   std::uint64_t count = 1;  ///< ≥ 1
   Dtype dtype = Dtype::u8;
-  Shape shape;  ///< extents above 2^62 − 1 are written as that
+  Shape shape{};  ///< extents above 2^62 − 1 are written as that
 };
 
 struct Layout {
@@ -140,7 +140,7 @@ struct SendEnd {
   std::uint64_t tag = 0;
   std::uint64_t n = 0;
   Status status = Status::pending;
-  std::string_view reason;
+  std::string_view reason{};
 };
 
 struct ReceiveEnd {
@@ -148,7 +148,7 @@ struct ReceiveEnd {
   std::uint64_t n = 0;
   Status status = Status::pending;
   std::uint64_t bytes = 0;
-  std::string_view reason;
+  std::string_view reason{};
 };
 
 struct Refetch {

@@ -69,7 +69,7 @@ struct LongHeader {
   std::uint32_t source_id = 0;
   std::uint64_t attempt = 0;
   std::uint32_t number = 0;
-  std::span<const std::byte> token;  ///< borrowed; at most kTokenBytesMax
+  std::span<const std::byte> token{};  ///< borrowed; at most kTokenBytesMax
 };
 
 /// A long packet whose integrity has been checked.
@@ -128,7 +128,8 @@ constexpr std::uint64_t expand_packet_number(std::uint64_t largest_received,
   if (candidate + window / 2 <= expected && candidate <= kPacketNumberMax - window) {
     return candidate + window;
   }
-  if (candidate > expected + window / 2 && candidate >= window) return candidate - window;
+  const bool too_high = candidate > expected + window / 2 || candidate > kPacketNumberMax;
+  if (too_high && candidate >= window) return candidate - window;
   return candidate;
 }
 

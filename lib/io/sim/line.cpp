@@ -27,7 +27,7 @@ void Line::fly(Packet* packet, bool in_order) {
     return;
   }
   heap_.push_back({packet->arrival, serial_++, packet});
-  std::push_heap(heap_.begin(), heap_.end(), later);
+  std::push_heap(heap_.begin(), heap_.end(), Later{});
 }
 
 Timestamp Line::next_arrival() const noexcept {
@@ -46,7 +46,7 @@ Packet* Line::take_arrived() noexcept {
     }
     return packet;
   }
-  std::pop_heap(heap_.begin(), heap_.end(), later);
+  std::pop_heap(heap_.begin(), heap_.end(), Later{});
   Packet* packet = heap_.back().packet;
   heap_.pop_back();
   return packet;

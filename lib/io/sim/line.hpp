@@ -62,9 +62,11 @@ class Line {
     std::uint64_t serial;
     Packet* packet;
   };
-  static bool later(const Overtaking& a, const Overtaking& b) noexcept {
-    return a.arrival > b.arrival || (a.arrival == b.arrival && a.serial > b.serial);
-  }
+  struct Later {
+    bool operator()(const Overtaking& a, const Overtaking& b) const noexcept {
+      return a.arrival > b.arrival || (a.arrival == b.arrival && a.serial > b.serial);
+    }
+  };
 
   Numbers numbers_;
   netmodel::Link link_;
