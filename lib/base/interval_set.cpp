@@ -101,6 +101,13 @@ std::uint64_t IntervalSet::first_missing(std::uint64_t from) const noexcept {
   return containing(from).end;
 }
 
+std::uint64_t IntervalSet::first_member(std::uint64_t from) const noexcept {
+  if (from == UINT64_MAX) return from;
+  const std::size_t i = lower(from + 1);
+  if (i == intervals_.size()) return UINT64_MAX;
+  return std::max(from, intervals_[i].begin);
+}
+
 Interval IntervalSet::next_gap(std::uint64_t from, std::uint64_t limit) const noexcept {
   const std::uint64_t begin = first_missing(from);
   if (begin >= limit) return {limit, limit};

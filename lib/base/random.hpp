@@ -21,7 +21,7 @@ class Random {
   /// Uniform in [0, bound); bound > 0. (Multiply-shift; the bias is below 2^-32 for bounds below
   /// 2^32.)
   constexpr std::uint64_t below(std::uint64_t bound) noexcept {
-    return static_cast<std::uint64_t>((static_cast<unsigned __int128>(next()) * bound) >> 64);
+    return static_cast<std::uint64_t>((static_cast<Wide>(next()) * bound) >> 64);
   }
   /// True with probability p; integer comparison, so that compilers agree.
   constexpr bool chance(double p) noexcept {
@@ -31,6 +31,8 @@ class Random {
   }
 
  private:
+  __extension__ typedef unsigned __int128 Wide;  // not ISO C++, in both compilers
+
   std::uint64_t state_;
 };
 
