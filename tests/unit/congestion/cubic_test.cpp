@@ -332,8 +332,8 @@ TEST_F(CubicTest, FitsItsCurveToANewDatagramSize) {
   now += Duration(1);
   round();
   cubic.on_max_datagram_changed(8952);
-  // K of the larger segments is ∛(0.3 · 12,288,000 / 8952 / 0.4) = 10.1 s, and the last half percent
-  // takes 2.6 s of it. Of the smaller ones it would be 19.7 s less 5.0 s.
+  // K of the larger segments is ∛(0.3 · 12,288,000 / 8952 / 0.4) = 10.1 s, and the last half
+  // percent takes 2.6 s of it. Of the smaller ones it would be 19.7 s less 5.0 s.
   const Timestamp start = now;
   while (window() < before * 995 / 1000) round();
   EXPECT_NEAR(static_cast<double>((now - start).count()) * 1e-9, 7.5, 0.2);
