@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "longhaul/export.hpp"
 #include "longhaul/result.hpp"
 
 namespace longhaul {
@@ -14,7 +15,7 @@ namespace longhaul {
 enum class AddressFamily : std::uint8_t { ipv4 = 4, ipv6 = 6 };
 
 /// An IP address and a UDP port. IPv4 occupies the first four bytes; the rest is zero.
-struct SocketAddress {
+struct LONGHAUL_API SocketAddress {
   std::array<std::uint8_t, 16> bytes{};  ///< network order
   std::uint16_t port = 0;                ///< host order
   AddressFamily family = AddressFamily::ipv4;
@@ -28,7 +29,7 @@ struct SocketAddress {
 };
 
 /// "192.0.2.1:5201" or "[2001:db8::1]:5201".
-std::string to_string(const SocketAddress& address);
+LONGHAUL_API std::string to_string(const SocketAddress& address);
 
 /// Bytes of IP and UDP header in front of a datagram to this family: 28 or 48.
 constexpr std::size_t ip_udp_overhead(AddressFamily family) noexcept {
@@ -36,6 +37,6 @@ constexpr std::size_t ip_udp_overhead(AddressFamily family) noexcept {
 }
 
 /// Resolves a name or numeric address. Blocks in the system's resolver; call it off the worker.
-Result<SocketAddress> resolve(std::string_view host, std::uint16_t port);
+LONGHAUL_API Result<SocketAddress> resolve(std::string_view host, std::uint16_t port);
 
 }  // namespace longhaul

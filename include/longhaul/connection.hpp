@@ -8,6 +8,7 @@
 #include <string>
 
 #include "longhaul/address.hpp"
+#include "longhaul/export.hpp"
 #include "longhaul/stats.hpp"
 #include "longhaul/tensor.hpp"
 #include "longhaul/transfer.hpp"
@@ -20,7 +21,7 @@ struct ConnectionState;
 
 /// Handle of one connection. Cheap to copy; any thread may call. Calls only enqueue: a full queue
 /// answers `would_block` and changes nothing.
-class Connection {
+class LONGHAUL_API Connection {
  public:
   Connection() = default;
   explicit Connection(std::shared_ptr<api::ConnectionState> state) noexcept;

@@ -10,6 +10,7 @@
 
 #include "longhaul/config.hpp"
 #include "longhaul/connection.hpp"
+#include "longhaul/export.hpp"
 #include "longhaul/stats.hpp"
 #include "longhaul/tensor.hpp"
 #include "longhaul/transfer.hpp"
@@ -28,7 +29,7 @@ struct ConnectOptions {
 /// A socket-like object: binds one address, connects, accepts, completes. Movable, not copyable.
 /// Any thread may call; nothing blocks on a worker except the calls documented as waiting.
 /// After `fork()` the child's copies answer `closed` and touch nothing.
-class Endpoint {
+class LONGHAUL_API Endpoint {
  public:
   /// Binds and starts. Errors: address_in_use, wrong_family, no_permission, unsupported,
   /// cannot_fill_pipe, invalid_argument, system.

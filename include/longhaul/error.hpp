@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "longhaul/export.hpp"
+
 namespace longhaul {
 
 /// What went wrong. The numbers are fixed: they are also the C ABI's.
@@ -29,7 +31,7 @@ enum class ErrorCode : std::uint16_t {
 };
 
 /// Stable lower-case name of the code, such as "address_in_use".
-std::string_view to_string(ErrorCode code) noexcept;
+LONGHAUL_API std::string_view to_string(ErrorCode code) noexcept;
 
 /// Why a call failed. Cheap enough for set-up paths; the data path reports statuses instead.
 struct Error {
@@ -39,6 +41,6 @@ struct Error {
 };
 
 /// "address_in_use: UDP port 5201 is taken (Address already in use); choose another with -p".
-std::string to_string(const Error& error);
+LONGHAUL_API std::string to_string(const Error& error);
 
 }  // namespace longhaul

@@ -7,6 +7,7 @@
 #include "longhaul/connection.hpp"
 #include "longhaul/endpoint.hpp"
 #include "longhaul/error.hpp"
+#include "longhaul/export.hpp"
 #include "longhaul/log.hpp"
 #include "longhaul/result.hpp"
 #include "longhaul/stats.hpp"
@@ -14,3 +15,4 @@
 #include "longhaul/tensor.hpp"
 #include "longhaul/time.hpp"
 #include "longhaul/transfer.hpp"
+#include "longhaul/version.hpp"

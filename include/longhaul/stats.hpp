@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "longhaul/export.hpp"
 #include "longhaul/time.hpp"
 
 namespace longhaul {
@@ -28,7 +29,7 @@ enum class DropReason : std::uint8_t {
 };
 inline constexpr std::size_t kDropReasons = static_cast<std::size_t>(DropReason::kCount);
 /// "failed_integrity" …
-std::string_view to_string(DropReason reason) noexcept;
+LONGHAUL_API std::string_view to_string(DropReason reason) noexcept;
 
 /// Counters of one connection since it opened; a plain copy taken on its worker.
 struct ConnectionStats {

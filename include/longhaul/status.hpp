@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "longhaul/export.hpp"
+
 namespace longhaul {
 
 /// How a request stands. Exactly one terminal status ends each request.
@@ -24,12 +26,12 @@ enum class Status : std::uint8_t {
 constexpr bool is_terminal(Status status) noexcept {
   return status != Status::pending;
 }
-std::string_view to_string(Status status) noexcept;
+LONGHAUL_API std::string_view to_string(Status status) noexcept;
 
 /// Strictly ordered: control leaves first, scavenger last. Each maps to a DSCP.
 enum class TrafficClass : std::uint8_t { control = 0, critical = 1, bulk = 2, scavenger = 3 };
 inline constexpr std::size_t kTrafficClasses = 4;
-std::string_view to_string(TrafficClass traffic_class) noexcept;
+LONGHAUL_API std::string_view to_string(TrafficClass traffic_class) noexcept;
 
 /// What the receiver must get.
 enum class Reliability : std::uint8_t {
@@ -37,6 +39,6 @@ enum class Reliability : std::uint8_t {
   bounded_loss = 1,  ///< at most `loss_budget` bytes may be missing when the deadline comes
   best_effort = 2,   ///< each chunk leaves once
 };
-std::string_view to_string(Reliability reliability) noexcept;
+LONGHAUL_API std::string_view to_string(Reliability reliability) noexcept;
 
 }  // namespace longhaul

@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "longhaul/export.hpp"
 #include "longhaul/result.hpp"
 
 namespace longhaul {
@@ -33,18 +34,20 @@ enum class Dtype : std::uint8_t {
 };
 
 /// Bytes of one element; 0 for a number that is no Dtype.
-std::size_t element_size(Dtype dtype) noexcept;
+LONGHAUL_API std::size_t element_size(Dtype dtype) noexcept;
 /// "bf16", "i64", "bool" …
-std::string_view to_string(Dtype dtype) noexcept;
+LONGHAUL_API std::string_view to_string(Dtype dtype) noexcept;
 /// The reverse; accepts the names `to_string` gives.
-Result<Dtype> parse_dtype(std::string_view name);
+LONGHAUL_API Result<Dtype> parse_dtype(std::string_view name);
 
 inline constexpr std::size_t kDimensionsMax = 8;
 
 /// Extents of a tensor, outermost first. No dimension at all is a scalar (one element).
-class Shape {
+class LONGHAUL_API Shape {
  public:
   Shape() = default;
+  /// Beyond `kDimensionsMax` dimensions `elements()` fails, and with it every call that takes the
+  /// shape; `from()` says so at once.
   Shape(std::initializer_list<std::uint64_t> extents);
   /// Fails with invalid_argument beyond `kDimensionsMax` dimensions.
   static Result<Shape> from(std::span<const std::uint64_t> extents);
@@ -61,7 +64,7 @@ class Shape {
 };
 
 /// "4096x4096"; a scalar is "scalar".
-std::string to_string(const Shape& shape);
+LONGHAUL_API std::string to_string(const Shape& shape);
 
 /// Where memory lives. Only `host` is accepted today; others are refused by name.
 enum class MemoryKind : std::uint8_t { host = 0, cuda = 1, rocm = 2, managed = 3 };
@@ -100,7 +103,7 @@ struct TensorView {
 };
 
 /// A one-dimensional u8 view of plain bytes.
-ConstTensorView bytes_view(const void* data, std::uint64_t bytes) noexcept;
-TensorView bytes_view(void* data, std::uint64_t bytes) noexcept;
+LONGHAUL_API ConstTensorView bytes_view(const void* data, std::uint64_t bytes) noexcept;
+LONGHAUL_API TensorView bytes_view(void* data, std::uint64_t bytes) noexcept;
 
 }  // namespace longhaul

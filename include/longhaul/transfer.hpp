@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "longhaul/export.hpp"
 #include "longhaul/result.hpp"
 #include "longhaul/status.hpp"
 #include "longhaul/time.hpp"
@@ -27,14 +28,14 @@ struct SendOptions {
   TrafficClass traffic_class = TrafficClass::bulk;
   Reliability reliability = Reliability::exact;
   std::uint64_t loss_budget = 0;     ///< bytes that may be missing; `bounded_loss` only
-  std::optional<Duration> deadline;  ///< from this call; none = as long as the peer lives
+  std::optional<Duration> deadline{};  ///< from this call; none = as long as the peer lives
   /// The source is valid only as far as `Transfer::ready()` says; nothing at first.
   bool growing = false;
   std::uint64_t cookie = 0;  ///< comes back in the completion
 };
 
 struct ReceiveOptions {
-  std::optional<Duration> deadline;  ///< from this call; none = as long as the peer lives
+  std::optional<Duration> deadline{};  ///< from this call; none = as long as the peer lives
   /// Report byte ranges as `Completion::Kind::placed` and `::verified` while they arrive.
   bool piece_events = false;
   std::uint64_t cookie = 0;
@@ -53,7 +54,7 @@ struct TransferState;
 
 /// Handle of one tensor on its way. Cheap to copy; dropping it does not cancel the transfer.
 /// All calls may be made from any thread and none of them blocks on a worker, except `wait`.
-class Transfer {
+class LONGHAUL_API Transfer {
  public:
   Transfer() = default;
   explicit Transfer(std::shared_ptr<api::TransferState> state) noexcept;

@@ -2,11 +2,13 @@
 #include "lib/base/interval_set.hpp"
 
 #include <algorithm>
+#include <limits>
 
 namespace longhaul::base {
 
 std::size_t IntervalSet::lower(std::uint64_t value) const noexcept {
   if (intervals_.empty() || intervals_.back().end < value) return intervals_.size();
+  if (intervals_.back().begin <= value) return intervals_.size() - 1;
   const auto it = std::ranges::lower_bound(intervals_, value, {}, &Interval::end);
   return static_cast<std::size_t>(it - intervals_.begin());
 }
@@ -72,7 +74,7 @@ void IntervalSet::clear() noexcept {
 }
 
 bool IntervalSet::contains(std::uint64_t value) const noexcept {
-  return covers(value, value + 1);
+  return containing(value).length() != 0;
 }
 
 bool IntervalSet::covers(std::uint64_t begin, std::uint64_t end) const noexcept {
@@ -88,6 +90,8 @@ bool IntervalSet::intersects(std::uint64_t begin, std::uint64_t end) const noexc
 }
 
 Interval IntervalSet::containing(std::uint64_t value) const noexcept {
+  // The largest number is in no half-open range, and has no successor to look for.
+  if (value == std::numeric_limits<std::uint64_t>::max()) return {value, value};
   const std::size_t i = lower(value + 1);
   if (i < intervals_.size() && intervals_[i].begin <= value) return intervals_[i];
   return {value, value};
@@ -95,6 +99,13 @@ Interval IntervalSet::containing(std::uint64_t value) const noexcept {
 
 std::uint64_t IntervalSet::first_missing(std::uint64_t from) const noexcept {
   return containing(from).end;
+}
+
+std::uint64_t IntervalSet::first_member(std::uint64_t from) const noexcept {
+  if (from == UINT64_MAX) return from;
+  const std::size_t i = lower(from + 1);
+  if (i == intervals_.size()) return UINT64_MAX;
+  return std::max(from, intervals_[i].begin);
 }
 
 Interval IntervalSet::next_gap(std::uint64_t from, std::uint64_t limit) const noexcept {

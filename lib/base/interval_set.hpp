@@ -34,6 +34,8 @@ class IntervalSet {
   Interval containing(std::uint64_t value) const noexcept;
   /// First number ≥ from that is missing.
   std::uint64_t first_missing(std::uint64_t from) const noexcept;
+  /// First number ≥ from that is in the set; UINT64_MAX if none.
+  std::uint64_t first_member(std::uint64_t from) const noexcept;
   /// First maximal missing range inside [from, limit); empty at `limit` if nothing is missing.
   Interval next_gap(std::uint64_t from, std::uint64_t limit) const noexcept;
 

@@ -21,7 +21,6 @@ class Random {
   /// Uniform in [0, bound); bound > 0. (Multiply-shift; the bias is below 2^-32 for bounds below
   /// 2^32.)
   constexpr std::uint64_t below(std::uint64_t bound) noexcept {
-    __extension__ using Wide = unsigned __int128;
     return static_cast<std::uint64_t>((static_cast<Wide>(next()) * bound) >> 64);
   }
   /// True with probability p; integer comparison, so that compilers agree.
@@ -32,6 +31,8 @@ class Random {
   }
 
  private:
+  __extension__ typedef unsigned __int128 Wide;  // not ISO C++, in both compilers
+
   std::uint64_t state_;
 };
 

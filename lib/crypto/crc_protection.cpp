@@ -12,9 +12,8 @@ namespace {
 std::uint32_t checksum(std::span<const std::byte> head, std::size_t header_bytes,
                        std::span<const std::byte> payload) {
   const auto header = head.first(header_bytes);
-  const auto frames = head.subspan(header_bytes + wire::kCrcBytes);
-  if (payload.empty()) return wire::crc32c(header, frames);
-  return wire::crc32c(header, payload);
+  const auto rest_of_head = head.subspan(header_bytes + wire::kCrcBytes);
+  return wire::crc32c_continue(wire::crc32c(header, rest_of_head), payload);
 }
 
 }  // namespace

@@ -20,8 +20,6 @@
 
 namespace longhaul::endpoint {
 
-using Event = std::variant<ConnectionEvent, TransferEvent, PieceEvent, ProgressEvent>;
-
 /// What the core needs to know that is not in the public configuration.
 struct Environment {
   congestion::ControllerFactory make_controller = nullptr;

@@ -65,6 +65,12 @@ class Backend {
   virtual Result<void> register_memory(Region region, std::span<std::byte> memory) = 0;
   virtual void unregister_memory(Region region) = 0;
 
+  /// When this backend next wants a call of `receive` or `transmit` although no datagram arrived,
+  /// because it holds datagrams that are to leave then (a decorator that delays); kNever if it
+  /// holds none. The worker sleeps no longer than the earlier of this and the core's next timeout,
+  /// and calls `receive` once it is reached.
+  virtual Timestamp next_release() const { return kNever; }
+
   virtual BackendStats stats() const = 0;
 };
 

@@ -17,7 +17,8 @@ struct GilbertElliott {
   double loss_bad = 1;
 };
 
-/// Half-open span of time in which nothing passes.
+/// Half-open span of time in which nothing passes: a packet whose last bit leaves the bottleneck in
+/// it is gone. What left before is on its way and arrives.
 struct DownTime {
   Timestamp from{};
   Timestamp to{};
@@ -37,11 +38,12 @@ struct LinkConfig {
   double loss = 0;                ///< independent, after the bottleneck
   GilbertElliott burst{};
   double duplicate = 0;
-  double corrupt = 0;  ///< one to eight random bits flip somewhere in the datagram
-  std::vector<DownTime> down;
+  double corrupt = 0;                ///< one to eight random bits flip somewhere in the datagram
+  std::vector<DownTime> down{};      ///< in any order; they may overlap
   std::uint32_t framing_bytes = 38;  ///< Ethernet: preamble, header, FCS, gap
 };
 
+/// What happened on the link since it was made; changing its configuration keeps them.
 struct LinkStats {
   std::uint64_t offered = 0;
   std::uint64_t delivered = 0;  ///< duplicates included
@@ -51,7 +53,9 @@ struct LinkStats {
   std::uint64_t lost = 0;
   std::uint64_t corrupted = 0;
   std::uint64_t duplicated = 0;
-  std::uint64_t reordered = 0;  ///< delivered after a packet offered later
+  /// Delivered after a packet offered later, because of jitter or `reorder_probability`.
+  std::uint64_t reordered = 0;
+  std::uint64_t wire_bytes = 0;  ///< went through the bottleneck, headers and framing included
   std::uint64_t queue_bytes_max = 0;
 };
 

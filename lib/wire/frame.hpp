@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // One struct per frame; README.md has the bytes. Spans and strings are borrowed from the packet.
+// Numbers marked v there end at 2^62 − 1; a frame with a larger one is not written.
 #pragma once
 
 #include <array>
@@ -11,10 +12,36 @@
 #include <variant>
 #include <vector>
 
+#include "lib/wire/constants.hpp"
 #include "longhaul/status.hpp"
 #include "longhaul/tensor.hpp"
 
 namespace longhaul::wire {
+
+enum class FrameType : std::uint8_t {
+  padding = 0,
+  ping = 1,
+  ack = 2,
+  floor = 3,
+  connection_close = 4,
+  path_challenge = 5,
+  path_response = 6,
+  handshake = 7,
+  transport_parameters = 8,
+  transfer = 16,
+  layout = 17,
+  posted = 18,
+  send_end = 19,
+  receive_end = 20,
+  refetch = 21,
+  all_sent = 22,
+};
+/// Unknown frame types with this bit are skipped, others make the packet malformed.
+inline constexpr std::uint8_t kOptionalFrameBit = 0x80;
+/// Type and body length in front of every frame but padding.
+inline constexpr std::size_t kFrameHeaderBytes = 3;
+inline constexpr std::size_t kFrameBodyMax = 65535;
+inline constexpr std::size_t kReasonBytesMax = 255;
 
 struct Ping {};
 
@@ -35,7 +62,9 @@ struct Ack {
   std::uint64_t ce = 0;
   std::uint64_t lateness_us = 0;
   bool largest_is_newest = false;
-  std::vector<Gap> gaps;  ///< ascending, disjoint, not touching, inside [floor, largest]
+  /// Ascending, disjoint, not touching, inside [floor, largest]. Borrowed: from the reader's
+  /// scratch until its following `next()`.
+  std::span<const Gap> gaps{};
 };
 
 struct Floor {
@@ -46,7 +75,7 @@ struct Floor {
 struct ConnectionClose {
   std::uint16_t code = 0;
   std::uint8_t frame_type = 0;
-  std::string_view reason;  ///< at most 255 bytes are written
+  std::string_view reason{};  ///< the first kReasonBytesMax bytes are written, whole characters
 };
 enum class CloseCode : std::uint16_t {
   no_error = 0,
@@ -67,11 +96,11 @@ struct PathResponse {
 
 struct Handshake {
   std::uint64_t offset = 0;
-  std::span<const std::byte> data;
+  std::span<const std::byte> data{};
 };
 
 struct TransportParametersFrame {
-  std::span<const std::byte> encoded;
+  std::span<const std::byte> encoded{};
 };
 
 struct Transfer {
@@ -84,12 +113,12 @@ struct Transfer {
   bool eager = false;
   TrafficClass traffic_class = TrafficClass::bulk;
   Reliability reliability = Reliability::exact;
-  std::uint64_t loss_budget = 0;
-  std::uint8_t piece_log2 = 16;
+  std::uint64_t loss_budget = 0;  ///< written as 2^62 − 1 when above
+  std::uint8_t piece_log2 = 16;   ///< at most kPieceLog2Max
   std::uint64_t schema = 0;
-  std::uint64_t count = 1;
+  std::uint64_t count = 1;  ///< ≥ 1
   Dtype dtype = Dtype::u8;
-  Shape shape;
+  Shape shape{};  ///< extents above 2^62 − 1 are written as that
 };
 
 struct Layout {
@@ -97,7 +126,7 @@ struct Layout {
   std::uint8_t layout = 0;
   std::uint32_t chunk_size = 0;  ///< ≥ 1
   std::uint64_t first = 0;
-  std::uint64_t length = 0;
+  std::uint64_t length = 0;  ///< at most chunk_size × 2^24
 };
 
 struct Posted {
@@ -111,7 +140,7 @@ struct SendEnd {
   std::uint64_t tag = 0;
   std::uint64_t n = 0;
   Status status = Status::pending;
-  std::string_view reason;
+  std::string_view reason{};
 };
 
 struct ReceiveEnd {
@@ -119,7 +148,7 @@ struct ReceiveEnd {
   std::uint64_t n = 0;
   Status status = Status::pending;
   std::uint64_t bytes = 0;
-  std::string_view reason;
+  std::string_view reason{};
 };
 
 struct Refetch {
@@ -138,31 +167,41 @@ using Frame = std::variant<Ping, Ack, Floor, ConnectionClose, PathChallenge, Pat
                            Handshake, TransportParametersFrame, Transfer, Layout, Posted, SendEnd,
                            ReceiveEnd, Refetch, AllSent>;
 
+FrameType type_of(const Frame& frame) noexcept;
+/// Repeated until a packet that carried it is acknowledged.
+constexpr bool is_reliable(FrameType type) noexcept {
+  return type >= FrameType::transfer && type <= FrameType::all_sent;
+}
+
 /// Writes one frame to the front of `out`; returns its size, 0 if it does not fit (nothing useful
-/// is then in `out`).
+/// is then in `out`) or has a value the format cannot carry. Padding is zero bytes, at the end.
 std::size_t write_frame(const Frame& frame, std::span<std::byte> out) noexcept;
 
 /// Walks the frames of a packet. Unknown optional frames are skipped.
 class FrameReader {
  public:
-  explicit FrameReader(std::span<const std::byte> frames) noexcept : rest_(frames) {}
+  /// The gaps of each ACK go to `gap_scratch`, replacing what is there; it grows to at most half as
+  /// many elements as the packet has bytes. It must outlive the frames.
+  FrameReader(std::span<const std::byte> frames, std::vector<Gap>& gap_scratch) noexcept
+      : rest_(frames), gaps_(&gap_scratch) {}
   /// Next frame, or nullopt at the end or on an error (`failed()` tells which).
   std::optional<Frame> next();
   bool failed() const noexcept { return failed_; }
 
  private:
   std::span<const std::byte> rest_;
+  std::vector<Gap>* gaps_;
   bool failed_ = false;
 };
 
-/// How many gaps, taken in order, fit an ACK frame of at most `room` bytes; writes the ACK over the
-/// longest closed interval [ack.floor, x] whose gaps fit (x = ack.largest when all do) and returns
-/// the frame's size; `covered` becomes x. 0 if nothing fits. Splitting a long report is the
-/// caller's loop: next floor = covered + 1.
+/// Writes as much of an ACK as fits `out`: over the longest closed interval [ack.floor, x] whose
+/// gaps fit (x = ack.largest when all do). Returns the frame's size; `covered` becomes x. 0 if
+/// nothing fits. Splitting a long report is the caller's loop: next floor = covered + 1, gaps below
+/// it dropped. Only the part that holds ack.largest keeps `largest_is_newest`.
 std::size_t write_ack_prefix(const Ack& ack, std::span<std::byte> out,
                              std::uint64_t& covered) noexcept;
 
-/// schema of README.md: hash over dtypes and extents of a list.
+/// `schema` of README.md: hash over dtypes and extents of a list.
 class SchemaHash {
  public:
   void add(Dtype dtype, const Shape& shape);
@@ -187,6 +226,8 @@ struct TransportParameters {
 /// Returns bytes written, 0 if `out` is too small.
 std::size_t write_transport_parameters(const TransportParameters& parameters,
                                        std::span<std::byte> out) noexcept;
-std::optional<TransportParameters> read_transport_parameters(std::span<const std::byte> encoded);
+/// nullopt if malformed; unknown parameters are ignored.
+std::optional<TransportParameters> read_transport_parameters(
+    std::span<const std::byte> encoded) noexcept;
 
 }  // namespace longhaul::wire

@@ -54,10 +54,11 @@ constexpr bool is_long(std::byte first) noexcept {
   return (first & std::byte{0x80}) != std::byte{0};
 }
 
-/// Writes header_bytes(type) bytes to the front of `out` (precondition: room); returns how many.
+/// Writes header_bytes(type) bytes to the front of `out`; returns how many, 0 (and nothing useful
+/// in `out`) without room, for reset, or with an alias or chunk beyond 24 bits.
 std::size_t write_short_header(const ShortHeader& header, std::span<std::byte> out) noexcept;
 /// Reads any short header but reset; nullopt if too short or of unknown type. header_bytes(type)
-/// bytes are consumed.
+/// bytes are consumed. Any field value is accepted: nothing is verified before integrity is.
 std::optional<ShortHeader> read_short_header(std::span<const std::byte> packet) noexcept;
 
 struct LongHeader {
@@ -68,7 +69,7 @@ struct LongHeader {
   std::uint32_t source_id = 0;
   std::uint64_t attempt = 0;
   std::uint32_t number = 0;
-  std::span<const std::byte> token;  ///< borrowed; at most kTokenBytesMax
+  std::span<const std::byte> token{};  ///< borrowed; at most kTokenBytesMax
 };
 
 /// A long packet whose integrity has been checked.
@@ -82,43 +83,59 @@ struct LongPacket {
 std::size_t write_long_packet(const LongHeader& header, std::span<const std::byte> frames,
                               std::span<std::byte> out) noexcept;
 enum class LongError : std::uint8_t { malformed, integrity, unknown_version };
-/// Version and attempt are readable whatever the version; see `peek_long`.
+/// What every version has in the same place. Nothing of it is verified.
 struct LongPeek {
-  LongType type{};
+  LongType type{};  ///< may be none of the enumerators
   std::uint32_t version = 0;
   std::uint32_t destination_id = 0;
   std::uint32_t source_id = 0;
   std::uint64_t attempt = 0;
 };
+/// nullopt if short or shorter than these fields.
 std::optional<LongPeek> peek_long(std::span<const std::byte> packet) noexcept;
-/// Reads an initial, retry or accept of our version.
+/// Reads an initial, retry or accept of our version; nullopt, and why in `error`, if it is none.
 std::optional<LongPacket> read_long_packet(std::span<const std::byte> packet,
                                            LongError& error) noexcept;
 
+/// Returns the size, 0 if `out` is too small or there are more than 255 versions.
 std::size_t write_version_negotiation(std::uint32_t destination_id, std::uint64_t attempt,
                                       std::span<const std::uint32_t> versions,
                                       std::span<std::byte> out) noexcept;
-/// nullopt if malformed; at most 16 versions are kept.
+/// nullopt if malformed; at most kVersionsMax versions are kept.
 std::optional<std::vector<std::uint32_t>> read_version_negotiation(
     std::span<const std::byte> packet);
 
 using ResetToken = std::array<std::byte, kResetTokenBytes>;
-/// Fills `out` (size ≥ kResetDatagramMin); every byte between ID and token must already be random.
-void write_reset(std::uint32_t connection_id, const ResetToken& token,
-                 std::span<std::byte> out) noexcept;
+/// Writes first byte, ID and token around the bytes between them, which must already be random.
+/// Returns the size of `out`, 0 if that is below kResetDatagramMin.
+std::size_t write_reset(std::uint32_t connection_id, const ResetToken& token,
+                        std::span<std::byte> out) noexcept;
 struct Reset {
   std::uint32_t connection_id = 0;
   ResetToken token{};
 };
+/// Whether the token is right is for the caller to see.
 std::optional<Reset> read_reset(std::span<const std::byte> packet) noexcept;
 
-/// The 64-bit number nearest to `largest_received + 1` whose low 32 bits are `truncated` (RFC 9000
-/// §A.3). `largest_received` is the next expected minus one; pass ~0 (that is, -1) when nothing was
-/// received.
-std::uint64_t expand_packet_number(std::uint64_t largest_received,
-                                   std::uint32_t truncated) noexcept;
+/// The 64-bit number nearest to `largest_received + 1` whose low `bits` bits are `truncated` (RFC
+/// 9000 §A.3). `largest_received` is the next expected minus one; pass ~0 (that is, -1) when
+/// nothing was received.
+constexpr std::uint64_t expand_packet_number(std::uint64_t largest_received,
+                                             std::uint32_t truncated, unsigned bits = 32) noexcept {
+  const std::uint64_t expected = largest_received + 1;
+  const std::uint64_t window = std::uint64_t{1} << bits;
+  const std::uint64_t candidate = (expected & ~(window - 1)) | truncated;
+  if (candidate + window / 2 <= expected && candidate <= kPacketNumberMax - window) {
+    return candidate + window;
+  }
+  const bool too_high = candidate > expected + window / 2 || candidate > kPacketNumberMax;
+  if (too_high && candidate >= window) return candidate - window;
+  return candidate;
+}
 
 /// CRC32C over a ‖ b.
 std::uint32_t crc32c(std::span<const std::byte> a, std::span<const std::byte> b = {}) noexcept;
+/// The CRC32C of what `crc` is of, followed by `more`.
+std::uint32_t crc32c_continue(std::uint32_t crc, std::span<const std::byte> more) noexcept;
 
 }  // namespace longhaul::wire

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "apps/common/buffer.hpp"
+#include "longhaul/result.hpp"
+
+namespace longhaul::apps {
+
+/// Closes its descriptor.
+class FileDescriptor {
+ public:
+  FileDescriptor() = default;
+  explicit FileDescriptor(int fd) noexcept : fd_(fd) {}
+  FileDescriptor(FileDescriptor&& other) noexcept : fd_(other.release()) {}
+  FileDescriptor& operator=(FileDescriptor&& other) noexcept;
+  FileDescriptor(const FileDescriptor&) = delete;
+  FileDescriptor& operator=(const FileDescriptor&) = delete;
+  ~FileDescriptor();
+
+  int get() const noexcept { return fd_; }
+  int release() noexcept;
+
+ private:
+  int fd_ = -1;
+};
+
+/// Opens a regular file for reading and says how long it is.
+Result<FileDescriptor> open_for_reading(const std::string& path, std::uint64_t& bytes);
+/// Fills `out` from `offset`; a file that ends earlier is an error. Reads, never maps: a file that
+/// shrinks meanwhile gives an error, not a signal.
+Result<void> read_at(int fd, const std::string& path, std::uint64_t offset,
+                     std::span<std::byte> out);
+
+/// A file that appears under its name complete or not at all: written beside it under a temporary
+/// name, renamed by `commit()`, removed if that is never reached.
+class OutputFile {
+ public:
+  /// Reserves `bytes` at once, so that a disk too small is known before anything moves.
+  static Result<OutputFile> create(const std::string& path, std::uint64_t bytes);
+  OutputFile(OutputFile&&) noexcept = default;
+  OutputFile& operator=(OutputFile&&) = delete;
+  OutputFile(const OutputFile&) = delete;
+  OutputFile& operator=(const OutputFile&) = delete;
+  ~OutputFile();
+
+  Result<void> write_at(std::uint64_t offset, std::span<const std::byte> data);
+  /// Flushes to the disk (which may be full only then) and renames.
+  Result<void> commit();
+  const std::string& path() const noexcept { return path_; }
+  const std::string& temporary_path() const noexcept { return temporary_path_; }
+
+ private:
+  OutputFile(std::string path, std::string temporary_path, FileDescriptor fd);
+
+  std::string path_;
+  std::string temporary_path_;
+  FileDescriptor fd_;
+};
+
+}  // namespace longhaul::apps

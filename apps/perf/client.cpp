@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "apps/perf/client.hpp"
+
+#include <memory>
+#include <random>
+
+#include "apps/perf/client_test.hpp"
+#include "apps/perf/endpoint_setup.hpp"
+#include "apps/perf/event_loop.hpp"
+
+namespace longhaul::apps::perf {
+
+namespace {
+
+/// How long Ctrl-C may go unnoticed while connecting.
+constexpr Duration kConnectStep = std::chrono::milliseconds(20);
+
+Result<Workload> prepare(const Options& options) {
+  Workload workload;
+  if (options.file.empty()) {
+    std::random_device entropy;
+    auto plan = plan_stream(options, std::uint64_t{entropy()} << 32 | entropy());
+    if (!plan) return tl::unexpected(std::move(plan.error()));
+    workload.plan = std::move(*plan);
+    auto source = StreamSource::create(workload.plan);
+    if (!source) return tl::unexpected(std::move(source.error()));
+    workload.source = std::make_unique<StreamSource>(std::move(*source));
+    return workload;
+  }
+  auto file = read_safetensors(options.file);
+  if (!file) return tl::unexpected(std::move(file.error()));
+  workload.file = std::make_unique<SafetensorsFile>(std::move(*file));
+  workload.plan = plan_file(options, *workload.file);
+  workload.digests = digests_of(*workload.file);
+  auto source = FileSource::create(*workload.file);
+  if (!source) return tl::unexpected(std::move(source.error()));
+  workload.source = std::make_unique<FileSource>(std::move(*source));
+  return workload;
+}
+
+Result<Endpoint> open_endpoint(const Options& options, const SocketAddress& remote) {
+  SocketAddress local = any_address(remote.family, 0);
+  if (!options.bind.empty()) {
+    auto bind = resolve(options.bind, 0);
+    if (!bind) return tl::unexpected(std::move(bind.error()));
+    local = *bind;
+  }
+  return Endpoint::open(endpoint_config(options, local));
+}
+
+Result<Connection> connect(Endpoint& endpoint, const SocketAddress& remote,
+                           InterruptWatch& interrupts) {
+  auto connection = endpoint.connect_async(remote);
+  if (!connection) return connection;
+  for (;;) {
+    auto connected = connection->wait_connected(kConnectStep);
+    if (connected) return connection;
+    if (is_terminal(connection->status())) return tl::unexpected(std::move(connected.error()));
+    if (interrupts.interrupted()) {
+      static_cast<void>(connection->close("the client was interrupted"));
+      return fail(ErrorCode::closed, "interrupted while connecting");
+    }
+  }
+}
+
+Result<int> run(const Options& options, InterruptWatch& interrupts, Reporter& reporter) {
+  auto workload = prepare(options);
+  if (!workload) return tl::unexpected(std::move(workload.error()));
+  auto remote = resolve(options.host, options.port);
+  if (!remote) return tl::unexpected(std::move(remote.error()));
+  auto endpoint = open_endpoint(options, *remote);
+  if (!endpoint) return tl::unexpected(std::move(endpoint.error()));
+  reporter.on_connecting(options.host, options.port);
+  auto connection = connect(*endpoint, *remote, interrupts);
+  if (!connection) return tl::unexpected(std::move(connection.error()));
+  EventLoop loop(interrupts);
+  loop.add(*endpoint);
+  ClientTest test(options, *workload, loop, reporter, *endpoint, *connection);
+  auto status = test.run();
+  // Before the test goes: until then its memory may be read by the library.
+  endpoint->close();
+  return status;
+}
+
+}  // namespace
+
+int run_client(const Options& options, InterruptWatch& interrupts, Reporter& reporter) {
+  auto status = run(options, interrupts, reporter);
+  if (status) return *status;
+  reporter.on_error(explain(status.error()));
+  return 1;
+}
+
+}  // namespace longhaul::apps::perf

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "apps/perf/endpoint_setup.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+
+namespace longhaul::apps::perf {
+
+namespace {
+
+std::string_view flag_that_helps(ErrorCode code) noexcept {
+  switch (code) {
+    case ErrorCode::address_in_use:
+      return "choose another port with -p, or stop the server that holds this one";
+    case ErrorCode::unknown_host:
+      return "check the spelling of the host given with -c or -B";
+    case ErrorCode::wrong_family:
+      return "give -c and -B addresses of the same family, both IPv4 or both IPv6";
+    case ErrorCode::cannot_fill_pipe:
+      return "lower -b or --rtt-max";
+    case ErrorCode::timed_out:
+    case ErrorCode::peer_lost:
+      return "check that longhaul-perf -s runs there and that UDP to its port is let through";
+    case ErrorCode::version_mismatch:
+      return "install the same release on both ends";
+    default:
+      return "";
+  }
+}
+
+}  // namespace
+
+SocketAddress any_address(AddressFamily family, std::uint16_t port) noexcept {
+  SocketAddress address;
+  address.family = family;
+  address.port = port;
+  return address;
+}
+
+EndpointConfig endpoint_config(const Options& options, const SocketAddress& local) {
+  EndpointConfig config;
+  config.local = local;
+  config.controller = options.controller;
+  config.rate_bps = options.rate_bps;
+  config.security = options.security;
+  config.worker_cpu = options.cpu;
+  config.inject = options.inject;
+  config.seed = options.seed;
+  if (options.rtt_max) config.rtt_max = *options.rtt_max;
+  if (options.peer_timeout) config.peer_timeout = *options.peer_timeout;
+  if (options.heartbeat) config.heartbeat = *options.heartbeat;
+  if (options.mtu) {
+    config.mtu_max = *options.mtu;
+    config.mtu_base = std::min(config.mtu_base, *options.mtu);
+  }
+  const LogLevel shown = options.verbose ? LogLevel::debug : LogLevel::error;
+  config.log = [shown](LogLevel level, std::string_view line) {
+    if (level < shown) return;
+    std::fprintf(stderr, "longhaul: %.*s\n", static_cast<int>(line.size()), line.data());
+  };
+  return config;
+}
+
+std::string explain(const Error& error) {
+  std::string text = to_string(error);
+  const std::string_view remedy = flag_that_helps(error.code);
+  // The library's remedy is the better one; it stands behind a semicolon.
+  if (remedy.empty() || error.context.find(';') != std::string::npos) return text;
+  return fmt::format("{}; {}", text, remedy);
+}
+
+}  // namespace longhaul::apps::perf

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "longhaul/config.hpp"
+#include "longhaul/tensor.hpp"
+#include "longhaul/time.hpp"
+
+namespace longhaul::apps::perf {
+
+enum class Role : std::uint8_t { none, server, client, make_sample };
+
+/// How much a client sends: so many transfers, so many bytes, or as much as the time allows.
+struct Amount {
+  std::optional<std::uint64_t> transfers;
+  std::optional<std::uint64_t> bytes;
+};
+
+/// The command line, understood. The flag table (flags.hpp) says what each member means.
+struct Options {
+  Role role = Role::none;
+  std::string host;
+  std::string bind;
+  std::uint16_t port = 5201;
+
+  std::optional<Duration> time;
+  Amount amount;
+  Duration omit{0};
+  Duration interval = std::chrono::seconds(1);
+  std::optional<std::uint32_t> parallel;
+
+  std::optional<std::uint64_t> size;
+  std::optional<std::vector<std::uint64_t>> extents;
+  Dtype dtype = Dtype::u8;
+  std::string file;
+  std::string output;
+
+  std::uint64_t rate_bps = 0;
+  std::string controller;
+  std::optional<std::uint32_t> mtu;
+  std::optional<Duration> rtt_max;
+  std::optional<Duration> peer_timeout;
+  std::optional<Duration> heartbeat;
+  std::string security = "none";
+  std::optional<unsigned> cpu;
+  EndpointConfig::InjectedFaults inject;
+  std::optional<std::uint64_t> seed;
+
+  bool json = false;
+  bool one_off = false;
+  bool verbose = false;
+
+  std::string sample_path;
+  std::uint64_t sample_bytes = 64u << 20;
+};
+
+inline constexpr Duration kDefaultTime = std::chrono::seconds(10);
+inline constexpr std::uint64_t kDefaultSize = 64u << 20;
+
+}  // namespace longhaul::apps::perf

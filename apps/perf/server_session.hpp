@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "apps/common/process_usage.hpp"
+#include "apps/perf/control_channel.hpp"
+#include "apps/perf/intervals.hpp"
+#include "apps/perf/messages.hpp"
+#include "apps/perf/receiver.hpp"
+#include "apps/perf/report.hpp"
+#include "apps/perf/sink.hpp"
+#include "longhaul/endpoint.hpp"
+
+namespace longhaul::apps::perf {
+
+/// The server's side of one test: a state machine fed with completions and time, so that a client
+/// that says nothing, nonsense or goodbye costs one session and never the server.
+class ServerSession {
+ public:
+  ServerSession(const Options& options, Reporter& reporter, const Endpoint& endpoint,
+                Connection connection, std::uint64_t test_number);
+
+  /// Connection IDs are unique within their endpoint only.
+  bool owns(const Endpoint& endpoint, const Completion& completion) const noexcept {
+    return endpoint_ == &endpoint && connection_id_ == completion.connection_id;
+  }
+  void handle(const Completion& completion);
+  /// Does what is due. Call after completions and at `next_look()`.
+  void tick(Clock::time_point now);
+  Clock::time_point next_look(Clock::time_point now) const;
+  /// Ends the test before its end and tells the client why.
+  void abandon(std::string_view why);
+
+  /// The test has ended, well or not, and has been reported.
+  bool over() const noexcept { return state_ == State::over; }
+  /// Over, and none of its memory is the library's: it may go.
+  bool drained() const noexcept;
+  /// Data was asked for: this was a test and not a stray visitor.
+  bool was_test() const noexcept { return meter_ && meter_->started(); }
+  bool succeeded() const noexcept { return succeeded_; }
+
+ private:
+  enum class State : std::uint8_t {
+    greeting,   ///< waits for `test`
+    header,     ///< waits for the raw header of a file
+    ready,      ///< receives are posted; waits for `go` or the first byte
+    running,    ///< data arrives until the sender's `done`
+    reporting,  ///< results are on their way; waits for the client to close
+    failing,    ///< an error is on its way
+    closing,    ///< our close is on its way
+    over,
+  };
+
+  void enter(State state, Clock::time_point now);
+  void handle_message(const Json& message);
+  void on_test(const Json& message);
+  void on_disconnected();
+  void prepare();
+  void start_measuring(Clock::time_point now);
+  void measure(Clock::time_point now);
+  void work();
+  bool complete() const;
+  void conclude();
+  void check_time(Clock::time_point now);
+  void report(std::string error);
+
+  const Options& options_;
+  Reporter& reporter_;
+  const Endpoint* endpoint_;
+  Connection connection_;
+  std::uint64_t connection_id_;
+  std::uint64_t test_number_;
+  ControlChannel control_;
+  State state_ = State::greeting;
+  Clock::time_point state_since_ = Clock::now();
+
+  TestPlan plan_;
+  std::unique_ptr<Sink> sink_;
+  std::optional<Receiver> receiver_;
+  std::optional<IntervalMeter> meter_;
+  ProcessUsage usage_;
+  std::vector<Interval> intervals_;
+  std::optional<SenderReport> sender_report_;
+  ReceiverReport report_;
+  std::string farewell_;
+  std::uint64_t last_placed_ = 0;
+  Clock::time_point last_movement_{};
+  bool digests_here_ = false;
+  bool work_left_ = false;
+  bool post_again_ = false;
+  bool reported_ = false;
+  bool succeeded_ = false;
+};
+
+}  // namespace longhaul::apps::perf

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+
+#include "apps/common/units.hpp"
+#include "apps/perf/report.hpp"
+
+namespace longhaul::apps::perf {
+
+namespace {
+
+constexpr std::string_view kRule = "-----------------------------------------------------------";
+constexpr std::size_t kBarWidth = 30;
+
+std::string describe(const TestPlan& plan) {
+  if (plan.mode == Mode::file) {
+    return fmt::format("file {} ({}, {} tensors)", printable(plan.file_name),
+                       format_bytes(plan.file_bytes), plan.transfers);
+  }
+  std::string shape;
+  for (const std::uint64_t extent : plan.extents) {
+    shape += fmt::format("{}{}", shape.empty() ? "" : "x", extent);
+  }
+  const std::string length =
+      plan.transfers != 0
+          ? fmt::format("{} transfers", plan.transfers)
+          : fmt::format("{:g} sec", std::chrono::duration<double>(plan.time).count());
+  return fmt::format("{} of {} {} tensors ({} each), {} in flight", length,
+                     shape.empty() ? "scalar" : shape, to_string(plan.dtype),
+                     format_bytes(plan.bytes), plan.parallel);
+}
+
+std::string interval_text(double begin, double end, std::uint64_t bytes, double rate) {
+  return fmt::format("{:7.2f}-{:<7.2f} sec  {:>13}  {:>14}", begin, end, format_bytes(bytes),
+                     format_rate(rate));
+}
+
+double percent(std::uint64_t part, std::uint64_t whole) {
+  return whole == 0 ? 0 : 100.0 * static_cast<double>(part) / static_cast<double>(whole);
+}
+
+class TextReporter : public Reporter {
+ public:
+  explicit TextReporter(bool terminal) : terminal_(terminal) {}
+
+  void on_listening(const std::vector<SocketAddress>& addresses, std::uint64_t test) override {
+    std::string where;
+    for (const SocketAddress& address : addresses) {
+      where += fmt::format("{}{}", where.empty() ? "" : " and ", to_string(address));
+    }
+    print(
+        fmt::format("{}\nServer listening on {} (UDP), test #{}\n{}\n", kRule, where, test, kRule));
+  }
+  void on_connecting(std::string_view host, std::uint16_t port) override {
+    print(fmt::format("Connecting to host {}, port {}\n", printable(host), port));
+  }
+
+  void on_start(const StartInfo& info) override {
+    print(fmt::format("Local {} connected to {}\n", to_string(info.local), to_string(info.remote)));
+    const std::string rate =
+        info.rate_bps == 0 ? ""
+                           : fmt::format(" at {}", format_rate(static_cast<double>(info.rate_bps)));
+    if (!info.controller.empty()) {
+      print(fmt::format("Controller {}{}, datagrams of {} bytes so far\n", info.controller, rate,
+                        info.max_datagram));
+    }
+    print(fmt::format("{}\n", describe(info.plan)));
+    heading_due_ = true;
+  }
+
+  void on_interval(const IntervalLine& line) override {
+    if (heading_due_) {
+      print(fmt::format("Interval                    Transfer         Bitrate{}\n",
+                        line.path ? "   Retransmitted    Lost     RTT ms       Window" : ""));
+      heading_due_ = false;
+    }
+    const Interval& interval = line.interval;
+    std::string text = interval_text(std::chrono::duration<double>(interval.begin).count(),
+                                     std::chrono::duration<double>(interval.end).count(),
+                                     interval.bytes, interval.bits_per_second());
+    if (line.path) {
+      text += fmt::format("  {:>14}  {:>6}  {:>9.3f}  {:>11}",
+                          format_bytes(line.path->retransmitted_bytes), line.path->packets_lost,
+                          line.path->rtt_ms, format_bytes(line.path->congestion_window));
+    }
+    print(fmt::format("{}{}\n", text, interval.omitted ? "  (omitted)" : ""));
+  }
+
+  void on_progress(std::uint64_t bytes, std::uint64_t total, double seconds) override {
+    if (!terminal_ || total == 0) return;
+    const double share = std::min(1.0, static_cast<double>(bytes) / static_cast<double>(total));
+    const auto filled = static_cast<std::size_t>(share * static_cast<double>(kBarWidth));
+    const double rate = seconds > 0 ? 8.0 * static_cast<double>(bytes) / seconds : 0;
+    const std::string left =
+        rate > 0 ? fmt::format("{:.0f} s left",
+                               8.0 * static_cast<double>(total - std::min(bytes, total)) / rate)
+                 : "";
+    // \x1b[K clears what a longer line left behind.
+    std::fputs(fmt::format("\r[{}{}] {:3.0f} %  {}  {}  {}\x1b[K", std::string(filled, '#'),
+                           std::string(kBarWidth - filled, ' '), 100 * share, format_bytes(bytes),
+                           format_rate(rate), left)
+                   .c_str(),
+               stdout);
+    std::fflush(stdout);
+    bar_shown_ = true;
+  }
+
+  void on_end(const Summary& summary) override;
+  void on_error(std::string_view text) override {
+    clear_bar();
+    std::fflush(stdout);
+    std::fputs(fmt::format("longhaul-perf: error: {}\n", text).c_str(), stderr);
+  }
+  void on_note(std::string_view text) override {
+    clear_bar();
+    std::fflush(stdout);
+    std::fputs(fmt::format("longhaul-perf: {}\n", text).c_str(), stderr);
+  }
+
+ private:
+  void print(const std::string& text) {
+    clear_bar();
+    std::fputs(text.c_str(), stdout);
+    // Into a pipe as well: a reader follows the test line by line.
+    std::fflush(stdout);
+  }
+  void clear_bar() {
+    if (!bar_shown_) return;
+    std::fputs("\r\x1b[K", stdout);
+    bar_shown_ = false;
+  }
+  void print_sender(const SenderReport& report);
+  void print_verdict(const Summary& summary, const ReceiverReport& report);
+
+  bool terminal_;
+  bool bar_shown_ = false;
+  bool heading_due_ = false;
+};
+
+void TextReporter::print_sender(const SenderReport& report) {
+  print(fmt::format(
+      "Transfers   {} completed, {} failed; completion p50 {:.3f}  p90 {:.3f}  "
+      "p99 {:.3f}  max {:.3f} ms\n",
+      report.completed, report.failed, report.p50_ms, report.p90_ms, report.p99_ms, report.max_ms));
+  print(fmt::format("Packets     {} sent, {} lost ({:.2g} %); {} retransmitted, {} of repair\n",
+                    report.packets_sent, report.packets_lost,
+                    percent(report.packets_lost, report.packets_sent),
+                    format_bytes(report.retransmitted_bytes), format_bytes(report.repair_bytes)));
+  print(fmt::format("RTT         min {:.3f}  smoothed {:.3f} ms\n", report.rtt_min_ms,
+                    report.rtt_smoothed_ms));
+}
+
+void TextReporter::print_verdict(const Summary& summary, const ReceiverReport& report) {
+  for (const std::string& problem : report.problems) {
+    print(fmt::format("Problem     {}\n", printable(problem, 300)));
+  }
+  if (!report.output.empty()) print(fmt::format("Output      {}\n", printable(report.output)));
+  const std::string_view unit = summary.plan.mode == Mode::file ? "tensors" : "transfers";
+  if (report.digest_ok) {
+    print(fmt::format("digest ok: {} {}, {} verified at the receiver\n", report.completed, unit,
+                      format_bytes(report.bytes)));
+  } else if (summary.sender && summary.sender->interrupted) {
+    print(fmt::format("interrupted: {} {} had arrived, {} verified\n", report.completed, unit,
+                      format_bytes(report.bytes)));
+  } else {
+    print(fmt::format("digest FAILED: {} {} arrived, {} failed\n", report.completed, unit,
+                      report.failed));
+  }
+}
+
+void TextReporter::on_end(const Summary& summary) {
+  print("- - - - - - - - - - - - - - - - - - - - - - - - - - - - - -\n");
+  if (summary.local_seconds > 0 && (summary.sending || !summary.receiver)) {
+    print(fmt::format(
+        "{}  {}\n",
+        interval_text(0, summary.local_seconds, summary.local_bytes,
+                      8.0 * static_cast<double>(summary.local_bytes) / summary.local_seconds),
+        summary.sending ? "sent" : "received"));
+  }
+  if (summary.receiver) {
+    print(fmt::format("{}  received and verified\n",
+                      interval_text(0, summary.receiver->seconds, summary.receiver->bytes,
+                                    goodput_bps(*summary.receiver))));
+  }
+  if (summary.sender) print_sender(*summary.sender);
+  if (summary.sender && summary.receiver) {
+    print(
+        fmt::format("CPU         sender {:.1f} %, receiver {:.1f} % of a core; peak memory {:.1f} "
+                    "and {:.1f} MiB\n",
+                    summary.sender->cpu_percent, summary.receiver->cpu_percent,
+                    summary.sender->peak_rss_mib, summary.receiver->peak_rss_mib));
+  }
+  if (summary.receiver) print_verdict(summary, *summary.receiver);
+  if (!summary.error.empty()) on_error(summary.error);
+}
+
+}  // namespace
+
+std::unique_ptr<Reporter> make_text_reporter(bool terminal) {
+  return std::make_unique<TextReporter>(terminal);
+}
+
+}  // namespace longhaul::apps::perf

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lib/api/config_check.hpp"
+
+#include <bit>
+#include <string_view>
+
+#include "congestion/registry.hpp"
+#include "lib/endpoint/endpoint.hpp"
+
+namespace longhaul::api {
+namespace {
+
+constexpr std::uint64_t kDefaultRateBps = 10'000'000'000;
+constexpr std::uint64_t kRateMaxBps = 100'000'000'000'000;
+// What QUIC requires of a path (RFC 9000 §14): 1200 bytes of UDP payload.
+constexpr std::uint32_t kDatagramMin = 1200;
+constexpr std::uint32_t kIpPacketMax = 65535;
+// Packet numbers travel as 32 bits; a window has to stay below half of that.
+constexpr std::uint64_t kPacketsInFlightMax = std::uint64_t{1} << 31;
+constexpr unsigned kDscpMax = 63;
+
+tl::unexpected<Error> invalid(std::string context) {
+  return fail(ErrorCode::invalid_argument, std::move(context));
+}
+
+Result<void> check_security(const EndpointConfig& config) {
+  if (config.security.empty()) {
+    return invalid(
+        "security is not set, and nothing is assumed: on a closed line ask for it by name with\n"
+        "    config.security = \"none\";\n"
+        "(authentication and encryption are not available yet)");
+  }
+  if (config.security != "none") {
+    return fail(ErrorCode::unsupported, "security \"" + config.security +
+                                            "\" is not available; today there is only \"none\"");
+  }
+  return {};
+}
+
+Result<congestion::ControllerFactory> check_controller(EndpointConfig& config) {
+  if (config.controller.empty()) {
+    config.controller = congestion::default_controller(config.rate_bps);
+  }
+  const auto factory = congestion::find_controller(config.controller);
+  if (factory == nullptr) {
+    std::string names;
+    for (const std::string_view name : congestion::controller_names()) {
+      names += (names.empty() ? "" : ", ") + std::string(name);
+    }
+    return invalid("there is no controller \"" + config.controller + "\"; there are: " + names);
+  }
+  if (config.controller == "fixed" && config.rate_bps == 0) {
+    return invalid("controller \"fixed\" needs the line's rate: set rate_bps");
+  }
+  return factory;
+}
+
+Result<void> check_packet_sizes(const EndpointConfig& config) {
+  const auto least =
+      kDatagramMin + static_cast<std::uint32_t>(ip_udp_overhead(config.local.family));
+  if (config.mtu_base < least) {
+    return invalid("mtu_base is " + std::to_string(config.mtu_base) + ", but the handshake needs " +
+                   std::to_string(least));
+  }
+  if (config.mtu_max < config.mtu_base || config.mtu_max > kIpPacketMax) {
+    return invalid("mtu_max is " + std::to_string(config.mtu_max) + ", but has to be from mtu_base (" +
+                   std::to_string(config.mtu_base) + ") to 65535");
+  }
+  return {};
+}
+
+Result<void> check_times(const EndpointConfig& config) {
+  if (config.rate_bps > kRateMaxBps) return invalid("rate_bps is above 100 Tbit/s: a typing error?");
+  if (config.rtt_max <= Duration::zero() || config.rtt_max > std::chrono::seconds(60)) {
+    return invalid("rtt_max has to be above zero and at most 60 s");
+  }
+  if (config.peer_timeout <= Duration::zero()) return invalid("peer_timeout has to be above zero");
+  if (config.heartbeat < Duration::zero() || config.heartbeat >= config.peer_timeout) {
+    return invalid("heartbeat has to be shorter than peer_timeout, or 0 for a fifth of it");
+  }
+  if (config.connect_timeout <= Duration::zero()) {
+    return invalid("connect_timeout has to be above zero");
+  }
+  return {};
+}
+
+Result<void> check_tables(const EndpointConfig& config) {
+  if (config.transfers_max == 0) return invalid("transfers_max has to be above zero");
+  if (config.connections_max == 0) return invalid("connections_max has to be above zero");
+  if (!std::has_single_bit(config.completions_max) || config.completions_max < 2) {
+    return invalid("completions_max is " + std::to_string(config.completions_max) +
+                   ", but has to be a power of two, at least 2");
+  }
+  if (config.eager_max > config.eager_budget) {
+    return invalid("eager_max is " + std::to_string(config.eager_max) +
+                   ", more than the whole eager_budget of " + std::to_string(config.eager_budget));
+  }
+  for (const unsigned codepoint : config.dscp.codepoints) {
+    if (codepoint > kDscpMax) {
+      return invalid("DSCP " + std::to_string(codepoint) + " does not fit 6 bits");
+    }
+  }
+  if (config.worker_cpu && config.threads == ThreadMode::caller_polls) {
+    return invalid("worker_cpu is set, but with caller_polls the thread is yours: pin it yourself");
+  }
+  return {};
+}
+
+Result<void> check_faults(const EndpointConfig::InjectedFaults& inject) {
+  for (const double probability : {inject.loss, inject.corrupt, inject.duplicate, inject.reorder}) {
+    if (!(probability >= 0 && probability <= 1)) {
+      return invalid("an injected fault's probability has to be from 0 to 1");
+    }
+  }
+  if (inject.delay < Duration::zero() || inject.reorder_delay < Duration::zero()) {
+    return invalid("an injected delay cannot be negative");
+  }
+  return {};
+}
+
+// What rate × RTT needs, against what packet numbers can name.
+Result<void> check_pipe(const EndpointConfig& config) {
+  const std::uint64_t rate = planned_rate_bps(config);
+  const auto rtt_ms = static_cast<std::uint64_t>(
+      std::chrono::ceil<std::chrono::milliseconds>(config.rtt_max).count());
+  const std::uint64_t bytes = rate / 8 * rtt_ms / 1000;
+  const std::uint64_t datagram = config.mtu_base - ip_udp_overhead(config.local.family);
+  if (bytes / datagram < kPacketsInFlightMax) return {};
+  return fail(ErrorCode::cannot_fill_pipe,
+              std::to_string(rate) + " bit/s × " + std::to_string(rtt_ms) + " ms / 8 = " +
+                  std::to_string(bytes) + " bytes in flight are " +
+                  std::to_string(bytes / datagram) + " packets of " + std::to_string(datagram) +
+                  " bytes, but packet numbers allow 2^31: raise mtu_base");
+}
+
+}  // namespace
+
+std::uint64_t planned_rate_bps(const EndpointConfig& config) noexcept {
+  return config.rate_bps != 0 ? config.rate_bps : kDefaultRateBps;
+}
+
+Result<CheckedConfig> check_config(EndpointConfig& config) {
+  for (auto* check : {&check_security, &check_packet_sizes, &check_times, &check_tables}) {
+    if (auto result = check(config); !result) return tl::unexpected(result.error());
+  }
+  if (auto result = check_faults(config.inject); !result) return tl::unexpected(result.error());
+  const auto factory = check_controller(config);
+  if (!factory) return tl::unexpected(factory.error());
+  if (auto result = check_pipe(config); !result) return tl::unexpected(result.error());
+
+  CheckedConfig checked;
+  checked.make_controller = *factory;
+  checked.memory_budget = endpoint::Endpoint::memory_budget(config, checked.arithmetic);
+  return checked;
+}
+
+}  // namespace longhaul::api

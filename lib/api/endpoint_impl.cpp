@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+// Opening, turning and closing; endpoint_calls.cpp has what the application asks.
+#include "lib/api/endpoint_impl.hpp"
+
+#include <sched.h>
+#include <sys/random.h>
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <exception>
+#include <new>
+#include <string>
+#include <utility>
+
+#include "lib/api/backend_factory.hpp"
+#include "lib/api/entry.hpp"
+#include "lib/endpoint/endpoint.hpp"
+
+namespace longhaul::api {
+namespace {
+
+// How long a closing endpoint stays to tell its peers.
+constexpr Duration kLinger = std::chrono::milliseconds(50);
+// How long a waiting thread sleeps while another one turns the worker.
+constexpr Duration kTurnPatience = std::chrono::milliseconds(1);
+constexpr std::uint32_t kBucketsMin = 256;
+constexpr std::uint32_t kBucketsMax = 16384;
+constexpr std::size_t kDatagramMin = 1200;
+constexpr const char* kWorkerName = "longhaul-0";
+
+Result<std::uint64_t> system_seed() {
+  std::uint64_t seed = 0;
+  if (getrandom(&seed, sizeof seed, 0) != sizeof seed) {
+    return fail(ErrorCode::system, "the system gives no random seed; set config.seed", errno);
+  }
+  return seed;
+}
+
+std::size_t largest_datagram(const EndpointConfig& config, const io::Backend& backend) {
+  return std::min(backend.capabilities().datagram_max,
+                  config.mtu_max - ip_udp_overhead(config.local.family));
+}
+
+}  // namespace
+
+Result<std::shared_ptr<EndpointImpl>> EndpointImpl::open(EndpointConfig config) {
+  try {
+    const auto checked = check_config(config);
+    if (!checked) return tl::unexpected(checked.error());
+    const auto seed = config.seed ? Result<std::uint64_t>(*config.seed) : system_seed();
+    if (!seed) return tl::unexpected(seed.error());
+    auto backend = open_backend(config);
+    if (!backend) return tl::unexpected(backend.error());
+
+    Foundation foundation;
+    foundation.backend = with_faults(std::move(*backend), config, *seed, foundation.payload_mode);
+    foundation.clock = std::make_shared<runtime::MachineClock>();
+    foundation.seed = *seed;
+    return start(std::move(config), *checked, std::move(foundation));
+  } catch (const std::bad_alloc&) {
+    return fail(ErrorCode::budget_exceeded, "out of memory");
+  }
+}
+
+Result<std::shared_ptr<EndpointImpl>> EndpointImpl::start(EndpointConfig config,
+                                                          const CheckedConfig& checked,
+                                                          Foundation foundation) {
+  const std::size_t datagram = largest_datagram(config, *foundation.backend);
+  if (datagram < kDatagramMin) {
+    return fail(ErrorCode::unsupported, "the interface takes datagrams of " +
+                                            std::to_string(datagram) +
+                                            " bytes only; the handshake needs 1200");
+  }
+  auto impl = std::make_shared<EndpointImpl>(std::move(config), checked, std::move(foundation));
+  impl->log_opening(checked);
+  if (auto launched = impl->launch(); !launched) return tl::unexpected(launched.error());
+  return impl;
+}
+
+EndpointImpl::EndpointImpl(EndpointConfig config, const CheckedConfig& checked,
+                           Foundation&& foundation)
+    : config_(std::move(config)),
+      logger_(config_.log),
+      clock_(std::move(foundation.clock)),
+      driver_(std::move(foundation.driver)),
+      memory_budget_(checked.memory_budget),
+      local_(foundation.backend->local_address()),
+      completions_(config_.completions_max),
+      accepts_(std::bit_ceil(config_.connections_max)) {
+  const std::size_t buckets =
+      std::bit_ceil(std::clamp(config_.transfers_max, kBucketsMin, kBucketsMax));
+  router_ = std::make_unique<EventRouter>(*this, completions_, accepts_, logger_, buckets);
+
+  endpoint::Environment environment;
+  environment.make_controller = checked.make_controller;
+  environment.payload_mode = foundation.payload_mode;
+  environment.seed = foundation.seed;
+  environment.datagram_max = largest_datagram(config_, *foundation.backend);
+  environment.family = local_.family;
+  runtime::WorkerOptions options;
+  options.datagram_max = environment.datagram_max;
+  options.payload_mode = foundation.payload_mode;
+  worker_ = std::make_unique<runtime::Worker>(
+      std::move(foundation.backend), std::make_unique<endpoint::Endpoint>(config_, environment),
+      *router_, options);
+}
+
+EndpointImpl::~EndpointImpl() {
+  if (!foreign()) {
+    close();
+    return;
+  }
+  // A forked child: sockets, rings and memory shared with the kernel are the parent's business.
+  (void)worker_.release();
+  (void)router_.release();
+  completions_.forget_descriptor();
+}
+
+void EndpointImpl::log_opening(const CheckedConfig& checked) const {
+  logger_.log(LogLevel::warning,
+              "security is none: anybody on the line can read and change what is sent");
+  logger_.log(LogLevel::info, "budget: " + checked.arithmetic);
+}
+
+Result<void> EndpointImpl::launch() {
+  if (driver_ != nullptr) return {};
+  if (auto opened = completions_.open_descriptor(); !opened) return opened;
+  if (config_.threads == ThreadMode::caller_polls) return {};
+  return thread_.start(kWorkerName, config_.worker_cpu, [this] { run_worker(); });
+}
+
+void EndpointImpl::run_worker() {
+  try {
+    worker_->run(*clock_, stop_);
+  } catch (const std::exception& error) {
+    fail_worker(error.what(), 0);
+    return;
+  }
+  end_worker();
+}
+
+void EndpointImpl::end_worker() {
+  try {
+    worker_->wind_up(*clock_, "endpoint closed", kLinger);
+    router_->finish(Status::closed, "the endpoint was closed");
+  } catch (const std::exception& error) {
+    fail_worker(error.what(), 0);
+  }
+}
+
+// What can be thrown here is a lack of memory. The core cannot be trusted after that, but nobody
+// may be left waiting; `inside` calls of this thread are on the way.
+void EndpointImpl::fail_worker(std::string_view why, std::uint32_t inside) {
+  logger_.log(LogLevel::error, why);
+  closing_.store(true, std::memory_order_seq_cst);
+  while (inside_.load(std::memory_order_seq_cst) > inside) sched_yield();
+  worker_->abandon_requests();
+  router_->finish(Status::internal, "the worker failed");
+}
+
+bool EndpointImpl::turn_if_free(Duration longest_sleep) {
+  const Entry entry(*this);
+  if (!entry || turning_.exchange(true, std::memory_order_acquire)) return false;
+  bool worked = false;
+  try {
+    const Timestamp now = clock_->now();
+    worked = worker_->run_once(now);
+    if (!worked) worker_->sleep(now, longest_sleep);
+  } catch (const std::exception& error) {
+    fail_worker(error.what(), 1);
+  }
+  turning_.store(false, std::memory_order_release);
+  return worked;
+}
+
+bool EndpointImpl::run_once() {
+  if (driver_ != nullptr || config_.threads != ThreadMode::caller_polls) return false;
+  return turn_if_free(Duration::zero());
+}
+
+bool EndpointImpl::wait(runtime::WaitWord& word, const std::function<bool()>& done,
+                        std::optional<Duration> timeout) {
+  const Timestamp start = clock_->now();
+  const bool endless = !timeout || *timeout > kNever - start;
+  const Timestamp end = endless ? kNever : start + *timeout;
+  for (;;) {
+    const std::uint32_t prepared = word.prepare();
+    if (done()) return true;
+    const Timestamp now = clock_->now();
+    if (foreign() || now >= end) return false;
+    const bool somebody_turns =
+        config_.threads == ThreadMode::worker_threads || closing_.load(std::memory_order_relaxed);
+    if (driver_ != nullptr) {
+      if (!driver_->drive(end)) return done();
+    } else if (somebody_turns) {
+      word.wait(prepared, endless ? std::optional<Duration>() : end - now);
+    } else if (turning_.load(std::memory_order_relaxed)) {
+      word.wait(prepared, std::min(end - now, kTurnPatience));
+    } else {
+      turn_if_free(end - now);
+    }
+  }
+}
+
+void EndpointImpl::nudge() {
+  if (driver_ != nullptr) {
+    driver_->poke();
+  } else {
+    worker_->nudge();
+  }
+}
+
+void EndpointImpl::close() {
+  // On the worker (a log sink that calls back) closing would wait for itself.
+  if (foreign() || thread_.is_current()) return;
+  const std::lock_guard lock(close_mutex_);
+  if (closed_.load(std::memory_order_relaxed)) return;
+  router_->begin_closing();
+  closing_.store(true, std::memory_order_seq_cst);
+  stop_.store(true, std::memory_order_release);
+  worker_->nudge();
+  while (inside_.load(std::memory_order_seq_cst) != 0) sched_yield();
+
+  if (driver_ != nullptr) driver_->leave();
+  if (thread_.running()) {
+    thread_.join();
+  } else {
+    end_worker();
+  }
+  completions_.finish();
+  completions_.close_descriptor();
+  std::shared_ptr<ConnectionState> never_accepted;
+  while (accepts_.ring.try_pop(never_accepted)) never_accepted.reset();
+  accepts_.waiting.notify();
+  regions_.clear();
+  worker_.reset();
+  router_.reset();
+  closed_.store(true, std::memory_order_release);
+}
+
+}  // namespace longhaul::api

@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: Apache-2.0
+// The life of a packet going out:
+//  1. poll_transmit is given a burst of slots and fills them from the front, most urgent first:
+//     close, handshake, control (ACK, FLOOR, answers, reliable frames, heartbeat), challenge, MTU
+//     probe
+//  2. data by class, strictly in order, as far as the congestion window and the pacer let it
+//  3. tail markers, if a space has had nothing to send for a reordering window
+//  4. a packet is header, room for integrity, then frames in the slot or a reference to tensor
+//  memory
+//  5. all packets of the burst are sealed in one call
+#include <algorithm>
+
+#include "lib/base/assert.hpp"
+#include "lib/base/byte_writer.hpp"
+#include "lib/connection/connection.hpp"
+
+namespace longhaul::connection {
+namespace {
+
+// Packets that may leave within this time are handed over together, each with its own departure.
+constexpr Duration kPacingHorizon = std::chrono::microseconds(50);
+// An RTT sample for the receiving side, which otherwise sends only ACKs.
+constexpr Duration kPingSpacingMin = std::chrono::milliseconds(10);
+constexpr Duration kAckDelayMin = std::chrono::microseconds(20);
+constexpr Duration kAckDelayMax = std::chrono::microseconds(500);
+constexpr Duration kAckSpacingMax = std::chrono::microseconds(50);
+// DESIGN §5: while a transfer is outstanding a line that returns is noticed within this or 2 RTT.
+constexpr Duration kProbeIntervalMax = std::chrono::milliseconds(250);
+// The second copy of a control frame keeps further away than a burst of 64 losses lasts.
+constexpr std::int64_t kBurstPackets = 64;
+constexpr Duration kEarlyRepeatMin = std::chrono::milliseconds(1);
+constexpr Duration kEarlyRepeatMax = std::chrono::milliseconds(10);
+
+}  // namespace
+
+std::uint32_t Connection::payload_max() const noexcept {
+  return path_.mtu().max_datagram() -
+         static_cast<std::uint32_t>(wire::kSourceHeaderBytes + protection_->overhead());
+}
+
+recovery::RepeatTiming Connection::repeat_timing() const noexcept {
+  return {std::clamp(kBurstPackets * path_.packet_time(), kEarlyRepeatMin, kEarlyRepeatMax),
+          path_.rtt().pto() + kAckDelayMax, probe_interval_max()};
+}
+
+recovery::AckTiming Connection::ack_timing() const noexcept {
+  const Duration rtt = path_.rtt().smoothed();
+  return {std::clamp(rtt / 16, kAckDelayMin, kAckDelayMax), std::min(rtt / 8, kAckSpacingMax), 64};
+}
+
+Duration Connection::probe_interval_max() const noexcept {
+  return std::max(2 * path_.rtt().smoothed(), kProbeIntervalMax);
+}
+
+std::size_t Connection::poll_transmit(Timestamp now, std::span<base::TxDatagram> slots) {
+  const base::PoisonScope scope;
+  Burst burst{slots, 0};
+  shared_.seal_jobs.clear();
+  if (!life_.closing.is_open()) {
+    transmit_close(now, burst);
+  } else {
+    transmit_handshake(now, burst);
+    if (life_.handshake.established()) {
+      while (transmit_control(now, burst)) {
+      }
+      transmit_challenge(now, burst);
+      transmit_probe(now, burst);
+      transmit_data(now, burst);
+      transmit_markers(now, burst);
+    }
+  }
+  protection_->seal(shared_.seal_jobs);
+  check_poison(now, scope);
+  return burst.used;
+}
+
+void Connection::transmit_handshake(Timestamp now, Burst& burst) {
+  if (burst.full()) return;
+  base::TxDatagram& slot = burst.slots[burst.used];
+  slot.head_size = life_.handshake.write(now, slot.head);
+  if (slot.head_size == 0) return;
+  slot.payload = {};
+  slot.remote = path_.remote();
+  slot.departure = now;
+  slot.ecn = base::Ecn::not_ect;
+  slot.dscp = config_.endpoint->dscp.codepoints[static_cast<std::size_t>(TrafficClass::control)];
+  ++burst.used;
+}
+
+std::size_t Connection::begin_packet(base::TxDatagram& slot, wire::PacketType type, TrafficClass c,
+                                     const transfer::OutgoingChunk* out) {
+  const std::uint64_t number = spaces_.send(c).next_number();
+  wire::ShortHeader header;
+  header.type = type;
+  header.reserved = static_cast<std::uint8_t>((number * 0x9e3779b97f4a7c15ULL) >> 62);
+  header.connection_id = life_.handshake.peer_cid();
+  header.space = spaces_.id(c);
+  header.packet_number = static_cast<std::uint32_t>(number);
+  if (out != nullptr) {
+    header.alias = out->alias;
+    header.layout = out->chunk.layout;
+    header.chunk = out->chunk.index;
+  }
+  const std::size_t header_bytes = wire::write_short_header(header, slot.head);
+  slot.payload = {};
+  slot.remote = path_.remote();
+  slot.ecn = base::Ecn::ect0;
+  slot.dscp = config_.endpoint->dscp.codepoints[static_cast<std::size_t>(c)];
+  shared_.seal_jobs.push_back({&slot, header_bytes, header.space, number});
+  return header_bytes + protection_->overhead();
+}
+
+void Connection::finish_control(Timestamp now, Burst& burst, TrafficClass c, std::size_t size,
+                                recovery::SentPacket packet) {
+  base::TxDatagram& slot = burst.slots[burst.used++];
+  slot.head_size = size;
+  slot.departure = now;
+  packet.sent_at = now;
+  packet.size = static_cast<std::uint32_t>(size);
+  packet.delivered_at_send = path_.delivered_bytes();
+  spaces_.send(c).on_sent(packet);
+  path_.pacer().on_sent_unpaced(now, size);
+  if (packet.outstanding) life_.liveness.on_asked(now);
+  ++counts_.packets_sent;
+  counts_.bytes_sent += size;
+}
+
+void Connection::transmit_close(Timestamp now, Burst& burst) {
+  if (burst.full() || !life_.closing.close_due(now)) return;
+  base::TxDatagram& slot = burst.slots[burst.used];
+  const std::size_t begin =
+      begin_packet(slot, wire::PacketType::control, TrafficClass::control, nullptr);
+  const std::size_t size = wire::write_frame(life_.closing.frame(), slot.head.subspan(begin));
+  finish_control(now, burst, TrafficClass::control, begin + size, {});
+  life_.closing.on_close_sent(now, path_.rtt().pto());
+}
+
+bool Connection::transmit_control(Timestamp now, Burst& burst) {
+  const bool heartbeat = life_.liveness.heartbeat_due(now);
+  if (burst.full() || !(control_.acknowledger.due(now, spaces_) || heartbeat ||
+                        !control_.path_responses.empty() || control_.frames.next_due() <= now))
+    return false;
+  base::TxDatagram& slot = burst.slots[burst.used];
+  const Duration rtt = path_.rtt().smoothed();
+  const std::size_t begin = wire::kControlHeaderBytes + protection_->overhead();
+  const std::size_t limit = std::min<std::size_t>(slot.head.size(), path_.mtu().max_datagram());
+  std::size_t size = begin;
+  const auto rest = [&] { return slot.head.first(limit).subspan(size); };
+
+  recovery::SentPacket packet;
+  size += control_.acknowledger.write_acks(now, spaces_, rest());
+  size += control_.acknowledger.write_floors(now, spaces_, rtt, rest());
+  while (!control_.path_responses.empty()) {
+    const std::size_t written =
+        wire::write_frame(wire::PathResponse{control_.path_responses.back()}, rest());
+    if (written == 0) break;
+    size += written;
+    packet.outstanding = true;
+    control_.path_responses.pop_back();
+  }
+  std::uint32_t carrier = 0;
+  if (const std::size_t written =
+          control_.frames.write_due(now, rest(), repeat_timing(), carrier)) {
+    size += written;
+    packet.outstanding = true;
+    packet.content = recovery::Content::frames;
+    packet.owner = carrier;
+  }
+  const bool sample = size > begin && now - control_.last_ping >= std::max(rtt, kPingSpacingMin);
+  if (!packet.outstanding && (heartbeat || sample)) {
+    if (const std::size_t written = wire::write_frame(wire::Ping{}, rest())) {
+      size += written;
+      packet.outstanding = true;
+    }
+  }
+  if (size == begin) return false;
+  if (packet.outstanding) control_.last_ping = now;
+  begin_packet(slot, wire::PacketType::control, TrafficClass::control, nullptr);
+  finish_control(now, burst, TrafficClass::control, size, packet);
+  return true;
+}
+
+void Connection::transmit_challenge(Timestamp now, Burst& burst) {
+  if (burst.full() || now < validator_.next_timeout()) return;
+  base::TxDatagram& slot = burst.slots[burst.used];
+  const std::size_t begin = wire::kControlHeaderBytes + protection_->overhead();
+  wire::PathChallenge frame;
+  const std::size_t size = begin + wire::write_frame(frame, slot.head.subspan(begin));
+  const auto challenge = validator_.poll_challenge(now, size);
+  if (!challenge) return;
+  begin_packet(slot, wire::PacketType::control, TrafficClass::control, nullptr);
+  frame.data = challenge->data;
+  wire::write_frame(frame, slot.head.subspan(begin));
+  recovery::SentPacket packet;
+  packet.outstanding = true;
+  finish_control(now, burst, TrafficClass::control, size, packet);
+  slot.remote = challenge->to;
+}
+
+void Connection::transmit_probe(Timestamp now, Burst& burst) {
+  if (burst.full()) return;
+  const auto size = path_.mtu().probe_due(now);
+  if (!size) return;
+  base::TxDatagram& slot = burst.slots[burst.used];
+  if (*size > slot.head.size()) return path_.mtu().on_too_big_locally(now, *size);
+  const std::size_t begin =
+      begin_packet(slot, wire::PacketType::control, TrafficClass::control, nullptr);
+  const auto room = slot.head.first(*size).subspan(begin);
+  // PADDING is zero.
+  std::ranges::fill(room.subspan(wire::write_frame(wire::Ping{}, room)), std::byte{0});
+  recovery::SentPacket packet;
+  packet.outstanding = true;
+  packet.content = recovery::Content::probe;
+  finish_control(now, burst, TrafficClass::control, *size, packet);
+  path_.mtu().on_probe_sent(now, *size, 2 * path_.rtt().pto());
+}
+
+void Connection::transmit_markers(Timestamp now, Burst& burst) {
+  for (const TrafficClass c : Spaces::kData) {
+    if (now < control_.markers.due(c)) continue;
+    if (spaces_.send(c).in_flight_packets() == 0) {
+      control_.markers.stop(c);
+      continue;
+    }
+    if (burst.full()) return;
+    base::TxDatagram& slot = burst.slots[burst.used];
+    const std::size_t begin = begin_packet(slot, wire::PacketType::control, c, nullptr);
+    const std::size_t size = wire::write_frame(wire::Ping{}, slot.head.subspan(begin));
+    recovery::SentPacket packet;
+    packet.outstanding = true;
+    finish_control(now, burst, c, begin + size, packet);
+    control_.markers.on_marker_sent(c, now, probe_interval_max());
+  }
+}
+
+void Connection::transmit_data(Timestamp now, Burst& burst) {
+  const bool work =
+      std::ranges::any_of(Spaces::kData, [&](TrafficClass c) { return senders_.has_work(c); });
+  if (work && !path_.pacer().ready(now, Duration::zero()))
+    return note_limit(now, Limit::congestion);
+  for (const TrafficClass c : Spaces::kData)
+    if (!transmit_class(now, c, burst)) return;
+  // Nothing is left to send that could be sent.
+  path_.pacer().on_idle();
+  if (senders_.outstanding() == 0) return note_limit(now, Limit::nothing);
+  note_limit(now, senders_.waits_for_receiver() ? Limit::receiver : Limit::application);
+}
+
+// False if something else than a lack of data stopped it.
+bool Connection::transmit_class(Timestamp now, TrafficClass c, Burst& burst) {
+  while (senders_.has_work(c)) {
+    if (burst.full()) return false;
+    if (!path_.has_window_for(path_.mtu().max_datagram())) {
+      path_.pacer().on_idle();
+      note_limit(now, Limit::congestion);
+      return false;
+    }
+    if (!path_.pacer().ready(now, kPacingHorizon)) {
+      note_limit(now, Limit::congestion);
+      return false;
+    }
+    transfer::OutgoingChunk out;
+    const auto next = senders_.next(now, c, payload_max(), out);
+    if (next == transfer::Senders::Next::nothing) break;
+    if (next == transfer::Senders::Next::chunk) {
+      finish_chunk(now, burst, c, out);
+    } else {
+      while (transmit_control(now, burst)) {
+      }
+    }
+  }
+  return true;
+}
+
+void Connection::finish_chunk(Timestamp now, Burst& burst, TrafficClass c,
+                              const transfer::OutgoingChunk& out) {
+  base::TxDatagram& slot = burst.slots[burst.used++];
+  const auto type = out.chunk.digest ? wire::PacketType::digest : wire::PacketType::source;
+  const std::size_t begin = begin_packet(slot, type, c, &out);
+  slot.head_size = begin;
+  if (out.chunk.digest) {
+    out.source->write_digests(out.chunk.index, slot.head.subspan(begin, out.chunk.length));
+    slot.head_size += out.chunk.length;
+  } else {
+    slot.payload = out.source->memory().contiguous(out.chunk.offset, out.chunk.length);
+    if (slot.payload.empty()) {
+      // The chunk lies across tensors of a list.
+      transfer::copy_out(out.source->memory(), out.chunk.offset,
+                         slot.head.subspan(begin, out.chunk.length));
+      slot.head_size += out.chunk.length;
+    }
+  }
+  slot.departure = path_.pacer().departure(now);
+  recovery::SendSpace& space = spaces_.send(c);
+  recovery::SentPacket packet;
+  packet.sent_at = slot.departure;
+  packet.delivered_at_send = path_.delivered_bytes();
+  packet.size = static_cast<std::uint32_t>(slot.size());
+  packet.owner = out.transfer.index;
+  packet.owner_generation = out.transfer.generation;
+  packet.index = out.chunk.index;
+  packet.layout = out.chunk.layout;
+  packet.content = out.chunk.digest ? recovery::Content::digest : recovery::Content::chunk;
+  packet.outstanding = packet.in_flight = true;
+  packet.application_limited =
+      counts_.limit == Limit::application || counts_.limit == Limit::receiver;
+  path_.on_data_sent(now, slot.departure, packet.size, space.next_number());
+  space.on_sent(packet);
+  space.set_minimum_window(path_.packet_time());
+  control_.markers.on_data_sent(c, slot.departure, space.window());
+  life_.liveness.on_asked(now);
+  ++counts_.packets_sent;
+  counts_.bytes_sent += packet.size;
+}
+
+void Connection::note_limit(Timestamp now, Limit limit) {
+  counts_.limited[static_cast<std::size_t>(counts_.limit)] += now - counts_.limit_since;
+  counts_.limit = limit;
+  counts_.limit_since = now;
+}
+
+}  // namespace longhaul::connection

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "longhaul/time.hpp"
+
+namespace longhaul::connection {
+
+/// Heartbeats out, silence in: who is still there.
+class Liveness {
+ public:
+  Liveness(Timestamp now, Duration heartbeat, Duration peer_timeout) noexcept
+      : heartbeat_(heartbeat), peer_timeout_(peer_timeout), last_heard_(now), last_asked_(now) {}
+
+  /// The peer waits no longer than `peer_timeout`: five heartbeats have to fit.
+  void on_peer_timeout(Duration peer_timeout) noexcept {
+    if (peer_timeout.count() > 0 && peer_timeout / 5 < heartbeat_) heartbeat_ = peer_timeout / 5;
+  }
+  void on_heard(Timestamp now) noexcept { last_heard_ = now; }
+  /// Something ack-eliciting left.
+  void on_asked(Timestamp now) noexcept { last_asked_ = now; }
+
+  bool heartbeat_due(Timestamp now) const noexcept { return now >= last_asked_ + heartbeat_; }
+  bool lost(Timestamp now) const noexcept { return now >= last_heard_ + peer_timeout_; }
+  Duration silence(Timestamp now) const noexcept { return now - last_heard_; }
+  Timestamp next_timeout() const noexcept {
+    const Timestamp beat = last_asked_ + heartbeat_;
+    const Timestamp lost_at = last_heard_ + peer_timeout_;
+    return beat < lost_at ? beat : lost_at;
+  }
+
+ private:
+  Duration heartbeat_;
+  Duration peer_timeout_;
+  Timestamp last_heard_;
+  Timestamp last_asked_;
+};
+
+}  // namespace longhaul::connection

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+
+#include "longhaul/status.hpp"
+#include "longhaul/time.hpp"
+
+namespace longhaul::connection {
+
+/// After the last chunk in a space's queue: packets whose only message is their own number, at 1,
+/// 2, 4 … reordering windows until everything in flight is settled. They make the last losses
+/// visible to a receiver that never guesses, and find out when a line that failed is back.
+class TailMarkers {
+ public:
+  /// A data packet leaves at `departure`.
+  void on_data_sent(TrafficClass c, Timestamp departure, Duration window) noexcept {
+    Marker& marker = markers_[static_cast<std::size_t>(c)];
+    // A machine cannot usefully act on less; the wire would only see noise.
+    marker.window = std::max(window, Duration{std::chrono::microseconds(20)});
+    marker.step = 0;
+    marker.due = departure + marker.window;
+  }
+  void on_marker_sent(TrafficClass c, Timestamp now, Duration interval_max) noexcept {
+    Marker& marker = markers_[static_cast<std::size_t>(c)];
+    marker.step = std::min(marker.step + 1, 40u);
+    const Duration wait = marker.window.count() > (interval_max.count() >> marker.step)
+                              ? interval_max
+                              : marker.window * (std::int64_t{1} << marker.step);
+    marker.due = now + wait;
+  }
+  void stop(TrafficClass c) noexcept { markers_[static_cast<std::size_t>(c)].due = kNever; }
+  Timestamp due(TrafficClass c) const noexcept { return markers_[static_cast<std::size_t>(c)].due; }
+
+ private:
+  struct Marker {
+    Timestamp due = kNever;
+    Duration window{};
+    std::uint32_t step = 0;
+  };
+  std::array<Marker, kTrafficClasses> markers_;
+};
+
+}  // namespace longhaul::connection

@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: Apache-2.0
+// The face, requests, and who is served when. Datagrams in: endpoint_datagrams.cpp.
+#include "lib/endpoint/endpoint.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "lib/endpoint/endpoint_impl.hpp"
+#include "lib/recovery/sent_packets.hpp"
+
+namespace longhaul::endpoint {
+namespace {
+
+std::array<std::byte, 32> random_key(base::Random& random) {
+  std::array<std::byte, 32> key;
+  for (std::byte& byte : key) byte = static_cast<std::byte>(random.next());
+  return key;
+}
+
+template <typename Request>
+TransferEvent closed_event(const Request& request) {
+  TransferEvent event;
+  event.connection = request.connection;
+  event.transfer = request.transfer;
+  event.tag = request.tag;
+  event.cookie = request.options.cookie;
+  event.status = Status::closed;
+  for (const auto& segment : request.segments) event.bytes += segment.bytes.size();
+  event.reason = "the connection is closed";
+  return event;
+}
+
+}  // namespace
+
+Endpoint::Impl::Impl(const EndpointConfig& endpoint_config, const Environment& endpoint_environment)
+    : config(endpoint_config),
+      environment(endpoint_environment),
+      random_(environment.seed),
+      address_validation_(random_key(random_)),
+      reset_hash_(config.stateless_reset_key.empty()
+                      ? crypto::KeyedHash(random_key(random_))
+                      : crypto::KeyedHash(std::string_view(config.stateless_reset_key))) {}
+
+wire::ResetToken Endpoint::Impl::reset_token(std::uint32_t cid) const {
+  const std::array bytes{static_cast<std::byte>(cid >> 24), static_cast<std::byte>(cid >> 16),
+                         static_cast<std::byte>(cid >> 8), static_cast<std::byte>(cid)};
+  return reset_hash_(bytes);
+}
+
+connection::ConnectionConfig Endpoint::Impl::new_connection(const SocketAddress& remote) {
+  connection::ConnectionConfig result;
+  do {
+    result.own_cid = static_cast<std::uint32_t>(random_.next());
+  } while (result.own_cid == 0 || connections.has_cid(result.own_cid));
+  result.remote = remote;
+  result.reset_token = reset_token(result.own_cid);
+  result.seed = random_.next();
+  result.endpoint = &config;
+  result.make_controller = environment.make_controller;
+  result.payload_mode = environment.payload_mode;
+  result.datagram_max = static_cast<std::uint32_t>(environment.datagram_max);
+  return result;
+}
+
+void Endpoint::Impl::connect(Timestamp now, const ConnectRequest& request) {
+  if (connections.size() >= config.connections_max) {
+    ConnectionEvent event;
+    event.connection = request.connection;
+    event.status = Status::refused;
+    event.remote = request.remote;
+    event.error = ErrorCode::budget_exceeded;
+    event.reason = "connections_max connections are open already; close some or raise it";
+    events_.emplace_back(std::move(event));
+    return;
+  }
+  connection::ConnectionConfig made = new_connection(request.remote);
+  made.id = request.connection;
+  made.role = connection::Role::client;
+  made.attempt = random_.next();
+  made.connect_timeout = request.timeout;
+  connections.insert(std::make_unique<connection::Connection>(made, now, events_, drops));
+  note(made.own_cid);
+}
+
+connection::Connection* Endpoint::Impl::touch(ConnectionId id) {
+  connection::Connection* found = connections.by_id(id);
+  if (found != nullptr) note(found->config().own_cid);
+  return found;
+}
+
+void Endpoint::Impl::note(std::uint32_t cid) {
+  agenda_.touch(cid);
+  if (noted_.empty() || noted_.back() != cid) noted_.push_back(cid);
+}
+
+void Endpoint::Impl::send(Timestamp now, SendRequest&& request) {
+  if (connection::Connection* found = touch(request.connection))
+    found->send(now, std::move(request));
+  else
+    events_.emplace_back(closed_event(request));
+}
+
+void Endpoint::Impl::receive(Timestamp now, ReceiveRequest&& request) {
+  if (connection::Connection* found = touch(request.connection))
+    found->receive(now, std::move(request));
+  else
+    events_.emplace_back(closed_event(request));
+}
+
+void Endpoint::Impl::close_all(Timestamp now, std::string_view reason) {
+  for (const auto& connection : connections.all()) {
+    connection->close(now, reason);
+    note(connection->config().own_cid);
+  }
+}
+
+void Endpoint::Impl::handle_timeout(Timestamp now) {
+  std::uint32_t cid = 0;
+  while (agenda_.take_due(now, cid)) {
+    connection::Connection* found = connections.by_cid(cid);
+    if (found == nullptr) continue;
+    found->handle_timeout(now);
+    some_done_ = some_done_ || found->done();
+    note(cid);
+  }
+}
+
+std::size_t Endpoint::Impl::poll_transmit(Timestamp now, std::span<base::TxDatagram> slots) {
+  std::size_t used = 0;
+  const std::uint8_t dscp = config.dscp.codepoints[static_cast<std::size_t>(TrafficClass::control)];
+  while (used < slots.size() && !replies_.empty()) replies_.pop_into(now, slots[used++], dscp);
+  while (agenda_.has_active() && used < slots.size()) {
+    connection::Connection* found = connections.by_cid(agenda_.front());
+    if (found == nullptr) {
+      agenda_.forget(agenda_.front());
+      continue;
+    }
+    used += found->poll_transmit(now, slots.subspan(used));
+    some_done_ = some_done_ || found->done();
+    if (used == slots.size()) {
+      agenda_.rotate();
+      break;
+    }
+    // Drained: what is due later than now comes back by its time. The microsecond keeps a deadline
+    // that asks for nothing from stopping the clock.
+    const Timestamp next = found->next_timeout();
+    agenda_.settle_front(next <= now ? now + std::chrono::microseconds(1) : next);
+  }
+  if (some_done_) bury_done();
+  return used;
+}
+
+void Endpoint::Impl::bury_done() {
+  some_done_ = false;
+  for (const auto& connection : connections.all())
+    if (connection->done()) agenda_.forget(connection->config().own_cid);
+  connections.remove_done();
+}
+
+std::optional<Event> Endpoint::Impl::poll_event() {
+  if (!events_.empty()) {
+    Event event = std::move(events_.front());
+    events_.pop_front();
+    return event;
+  }
+  Event event;
+  while (!noted_.empty()) {
+    connection::Connection* found = connections.by_cid(noted_.back());
+    if (found != nullptr && found->poll_notification(event)) return event;
+    noted_.pop_back();
+  }
+  return std::nullopt;
+}
+
+Timestamp Endpoint::Impl::next_timeout() const {
+  return replies_.empty() ? agenda_.next() : Timestamp::min();
+}
+
+Endpoint::Endpoint(const EndpointConfig& config, const Environment& environment)
+    : impl_(std::make_unique<Impl>(config, environment)) {}
+Endpoint::~Endpoint() = default;
+
+void Endpoint::listen() {
+  impl_->listening = true;
+}
+void Endpoint::connect(Timestamp now, const ConnectRequest& request) {
+  impl_->connect(now, request);
+}
+void Endpoint::send(Timestamp now, SendRequest&& request) {
+  impl_->send(now, std::move(request));
+}
+void Endpoint::receive(Timestamp now, ReceiveRequest&& request) {
+  impl_->receive(now, std::move(request));
+}
+
+void Endpoint::cancel(Timestamp now, ConnectionId connection, TransferId transfer) {
+  if (auto* found = impl_->touch(connection)) found->cancel(now, transfer);
+}
+
+void Endpoint::ready(Timestamp now, ConnectionId connection, TransferId transfer,
+                     std::uint64_t bytes) {
+  if (auto* found = impl_->touch(connection)) found->ready(now, transfer, bytes);
+}
+
+void Endpoint::close(Timestamp now, ConnectionId connection, std::string_view reason) {
+  if (auto* found = impl_->touch(connection)) found->close(now, reason);
+}
+
+void Endpoint::close_all(Timestamp now, std::string_view reason) {
+  impl_->close_all(now, reason);
+}
+
+void Endpoint::handle_datagrams(Timestamp now, std::span<base::RxDatagram> burst) {
+  impl_->handle_datagrams(now, burst);
+}
+void Endpoint::handle_timeout(Timestamp now) {
+  impl_->handle_timeout(now);
+}
+std::size_t Endpoint::poll_transmit(Timestamp now, std::span<base::TxDatagram> slots) {
+  return impl_->poll_transmit(now, slots);
+}
+std::optional<Event> Endpoint::poll_event() {
+  return impl_->poll_event();
+}
+Timestamp Endpoint::next_timeout() const {
+  return impl_->next_timeout();
+}
+
+std::optional<ConnectionStats> Endpoint::connection_stats(ConnectionId connection) const {
+  const auto* found = impl_->connections.by_id(connection);
+  if (found == nullptr) return std::nullopt;
+  return found->stats();
+}
+
+EndpointStats Endpoint::stats() const {
+  EndpointStats stats;
+  stats.connections = static_cast<std::uint32_t>(impl_->connections.size());
+  std::string arithmetic;
+  stats.memory_budget_bytes = memory_budget(impl_->config, arithmetic);
+  stats.dropped = impl_->drops;
+  return stats;
+}
+
+void Endpoint::dump(Timestamp now, std::vector<std::string>& lines) const {
+  for (const auto& connection : impl_->connections.all()) connection->dump(now, lines);
+}
+
+std::uint64_t Endpoint::memory_budget(const EndpointConfig& config, std::string& arithmetic) {
+  // A connection at the largest window: records of packets in flight, twice for ring doubling,
+  // reports of gaps, eager transfers and packets ahead of their announcement. Then what a posted or
+  // announced transfer costs.
+  constexpr std::uint64_t kEarlyStore = 8u << 20;
+  constexpr std::uint64_t kPerTransfer = 1536;
+  const std::uint64_t rate = config.rate_bps > 0 ? config.rate_bps : 10'000'000'000;
+  const auto rtt_us = static_cast<std::uint64_t>(
+      std::chrono::duration_cast<std::chrono::microseconds>(config.rtt_max).count());
+  const std::uint64_t bdp = rate / 8 * rtt_us / 1'000'000;
+  const std::uint64_t packets = 2 * bdp / config.mtu_base + 256;
+  const std::uint64_t records = 4 * packets * sizeof(recovery::SentPacket);
+  const std::uint64_t transfers = 2 * std::uint64_t{config.transfers_max} * kPerTransfer;
+  const std::uint64_t total = records + config.eager_budget + kEarlyStore + transfers;
+  arithmetic = fmt::format(
+      "{} Mbit/s x {} ms = {} MiB in flight; per connection at most {} packet records x {} B, {} "
+      "MiB "
+      "eager, {} MiB early, {} transfers x {} B = {} MiB",
+      rate / 1'000'000, rtt_us / 1000, bdp >> 20, 4 * packets, sizeof(recovery::SentPacket),
+      config.eager_budget >> 20, kEarlyStore >> 20, 2 * config.transfers_max, kPerTransfer,
+      (total + (1 << 20) - 1) >> 20);
+  return total;
+}
+
+}  // namespace longhaul::endpoint

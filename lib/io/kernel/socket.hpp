@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// The UDP socket as every engine needs it, whatever system calls move its datagrams.
+#pragma once
+
+#include <cstddef>
+
+#include "lib/io/kernel/descriptor.hpp"
+#include "longhaul/address.hpp"
+#include "longhaul/result.hpp"
+
+namespace longhaul::io::kernel {
+
+struct SocketOptions {
+  /// Where to bind; the wildcard and port 0 are allowed.
+  SocketAddress local;
+  /// What to ask for. Beyond the system's maximum only a privileged process gets it all.
+  std::size_t receive_buffer = 32U << 20U;
+  std::size_t send_buffer = 8U << 20U;
+  /// Let the system join datagrams of one flow into one message (UDP_GRO).
+  bool coalescing = true;
+};
+
+/// A bound, non-blocking UDP socket that never fragments, never follows the kernel's idea of the
+/// path MTU, and reports traffic class, joined datagrams and drops with every message.
+class Socket {
+ public:
+  /// Fails with address_in_use, no_permission, wrong_family, invalid_argument (no interface has the
+  /// address) or system; the context names cause and remedy.
+  static Result<Socket> open(const SocketOptions& options);
+
+  int number() const noexcept { return descriptor_.number(); }
+  /// The bound address with its real port; a wildcard host stays a wildcard.
+  const SocketAddress& local() const noexcept { return local_; }
+  /// Largest UDP payload the interface takes without fragmenting.
+  std::size_t datagram_max() const noexcept { return datagram_max_; }
+  /// Whether the system cuts a message into datagrams for us (UDP_SEGMENT, Linux 4.18).
+  bool segmentation() const noexcept { return segmentation_; }
+  /// Buffer sizes the system granted, in its own reckoning (payload and its book-keeping).
+  std::size_t receive_buffer() const noexcept { return receive_buffer_; }
+  std::size_t send_buffer() const noexcept { return send_buffer_; }
+
+  /// Throws away pending socket errors: what ICMP says about a peer is no reason to stop.
+  void clear_errors() const noexcept;
+
+ private:
+  explicit Socket(Descriptor descriptor) noexcept : descriptor_(std::move(descriptor)) {}
+
+  Result<void> configure(const SocketOptions& options);
+  Result<void> bind_to(const SocketAddress& local);
+
+  Descriptor descriptor_;
+  SocketAddress local_;
+  std::size_t datagram_max_ = 0;
+  std::size_t receive_buffer_ = 0;
+  std::size_t send_buffer_ = 0;
+  bool segmentation_ = false;
+};
+
+}  // namespace longhaul::io::kernel

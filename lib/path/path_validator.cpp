@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lib/path/path_validator.hpp"
+
+namespace longhaul::path {
+namespace {
+constexpr std::uint64_t kAmplificationFactor = 3;  // RFC 9000 §8.1
+}
+
+void PathValidator::on_new_address(Timestamp now, const SocketAddress& address, std::size_t bytes,
+                                   Duration pto, base::Random& random) {
+  if (!active_ || candidate_ != address) {
+    active_ = true;
+    candidate_ = address;
+    data_ = random.next();
+    bytes_heard_ = bytes_sent_ = 0;
+    sent_ = 0;
+    pto_ = pto;
+    due_ = now;
+  }
+  bytes_heard_ += bytes;
+}
+
+std::optional<PathValidator::Challenge> PathValidator::poll_challenge(Timestamp now,
+                                                                      std::size_t bytes) {
+  if (!active_ || now < due_) return std::nullopt;
+  if (bytes_sent_ + bytes > kAmplificationFactor * bytes_heard_) {
+    due_ = now + pto_;
+    return std::nullopt;
+  }
+  if (sent_ == kChallengesMax) {
+    active_ = false;
+    due_ = kNever;
+    return std::nullopt;
+  }
+  ++sent_;
+  bytes_sent_ += bytes;
+  due_ = now + pto_;
+  return Challenge{candidate_, data_};
+}
+
+std::optional<SocketAddress> PathValidator::on_response(std::uint64_t data) {
+  if (!active_ || sent_ == 0 || data != data_) return std::nullopt;
+  active_ = false;
+  due_ = kNever;
+  return candidate_;
+}
+
+Timestamp PathValidator::next_timeout() const noexcept {
+  return active_ ? due_ : kNever;
+}
+
+}  // namespace longhaul::path

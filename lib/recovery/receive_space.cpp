@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lib/recovery/receive_space.hpp"
+
+#include <algorithm>
+
+namespace longhaul::recovery {
+namespace {
+
+// Gaps remembered with the time they became visible: enough for 5 ms of reordering at 1 Gbit/s ten
+// times over; beyond that lateness is underestimated, never wrong.
+constexpr std::size_t kRecentGaps = 4096;
+// A report normally lists that many of the newest gaps; the older ones were told several times.
+constexpr std::size_t kNewestGaps = 48;
+// Every so many reports tell everything above the floor.
+constexpr std::uint32_t kFullEvery = 8;
+// Lateness is the largest of this and the previous span; the sender remembers longer.
+constexpr Duration kLatenessSpan = std::chrono::milliseconds(100);
+constexpr Duration kGapDelayMin = std::chrono::microseconds(20);
+constexpr Duration kGapDelayMax = std::chrono::milliseconds(1);
+
+}  // namespace
+
+bool ReceiveSpace::is_new(std::uint64_t number) const noexcept {
+  return number >= next_expected_ || (number >= floor_ && !received_.contains(number));
+}
+
+void ReceiveSpace::ask(Timestamp when) noexcept {
+  ack_due_ = std::min(ack_due_, when);
+}
+
+void ReceiveSpace::on_received(Timestamp now, const Arrival& arrival, const AckTiming& timing) {
+  ++packets_;
+  bytes_ += arrival.size;
+  if (arrival.ecn == base::Ecn::ce) ++ce_;
+  if (packets_ > 1) interarrival_ += (now - last_arrival_ - interarrival_) / 16;
+  last_arrival_ = now;
+
+  received_.insert(arrival.number, arrival.number + 1);
+  if (arrival.number >= next_expected_) {
+    if (arrival.number > next_expected_) note_new_gap(now, next_expected_, arrival.number, timing);
+    next_expected_ = arrival.number + 1;
+    largest_at_ = now;
+  } else {
+    note_late(now, arrival.number, timing);
+  }
+
+  if (arrival.urgent) ask(now);
+  if (!arrival.ack_eliciting) return;
+  ++unacknowledged_;
+  ask(now + timing.delay_max);
+  if (unacknowledged_ >= timing.packets) ask(std::max(now, last_ack_ + timing.spacing_min));
+}
+
+// A gap is worth reporting once three more packets could have followed it: earlier, the sender
+// would not yet believe it.
+void ReceiveSpace::note_new_gap(Timestamp now, std::uint64_t begin, std::uint64_t end,
+                                const AckTiming& timing) {
+  const RecentGap gap{begin, end, now};
+  if (recent_gaps_.size() < kRecentGaps) {
+    recent_gaps_.push_back(gap);
+  } else {
+    recent_gaps_[recent_next_] = gap;
+    recent_next_ = (recent_next_ + 1) % kRecentGaps;
+  }
+  const Duration wait = std::clamp(4 * interarrival_, kGapDelayMin, kGapDelayMax);
+  ask(std::max(now + wait, last_ack_ + timing.spacing_min));
+}
+
+void ReceiveSpace::note_late(Timestamp now, std::uint64_t number, const AckTiming& timing) {
+  if (number < reported_from_) old_gap_filled_ = true;
+  ask(std::max(now, last_ack_ + timing.spacing_min));
+  // The ring is ordered by number from recent_next_ on, wrapping.
+  const std::size_t count = recent_gaps_.size();
+  std::size_t low = 0;
+  std::size_t high = count;
+  while (low < high) {
+    const std::size_t middle = (low + high) / 2;
+    if (recent_gaps_[(recent_next_ + middle) % count].end <= number)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  if (low == count) return;
+  const RecentGap& gap = recent_gaps_[(recent_next_ + low) % count];
+  if (number < gap.begin) return;
+  if (now - lateness_turned_at_ > kLatenessSpan) {
+    lateness_before_ = lateness_now_;
+    lateness_now_ = {};
+    lateness_turned_at_ = now;
+  }
+  lateness_now_ = std::max(lateness_now_, now - gap.seen_at);
+}
+
+void ReceiveSpace::set_floor(std::uint64_t floor) {
+  if (floor <= floor_ || floor > next_expected_) return;
+  floor_ = floor;
+  received_.erase(0, floor);
+}
+
+void ReceiveSpace::begin_ack(Timestamp now, wire::Ack& ack) {
+  const bool full = old_gap_filled_ || ++partial_acks_ >= kFullEvery;
+  gaps_.clear();
+  // The largest was received, whatever the floor says.
+  ack.floor = std::min(floor_, next_expected_ - 1);
+  const auto runs = received_.intervals();
+  std::uint64_t expected = floor_;
+  std::size_t first_run = 0;
+  if (!full && runs.size() > kNewestGaps + 1) {
+    first_run = runs.size() - kNewestGaps - 1;
+    ack.floor = expected = runs[first_run].begin;
+  }
+  for (std::size_t i = first_run; i < runs.size(); ++i) {
+    if (runs[i].begin > expected) gaps_.push_back({expected, runs[i].begin - expected});
+    expected = runs[i].end;
+  }
+  if (full) {
+    partial_acks_ = 0;
+    old_gap_filled_ = false;
+  }
+  reported_from_ = ack.floor;
+  ack.largest = next_expected_ - 1;
+  ack.largest_is_newest = true;
+  ack.largest_delay_us = static_cast<std::uint64_t>(
+      std::chrono::duration_cast<std::chrono::microseconds>(now - largest_at_).count());
+  ack.packets = packets_;
+  ack.bytes = bytes_;
+  ack.ce = ce_;
+  const bool stale = now - lateness_turned_at_ > 2 * kLatenessSpan;
+  const Duration lateness = stale ? Duration{} : std::max(lateness_now_, lateness_before_);
+  ack.lateness_us = static_cast<std::uint64_t>(
+      std::chrono::duration_cast<std::chrono::microseconds>(lateness).count());
+  ack.gaps = gaps_;
+}
+
+void ReceiveSpace::end_ack(Timestamp now) noexcept {
+  unacknowledged_ = 0;
+  last_ack_ = now;
+  ack_due_ = kNever;
+}
+
+}  // namespace longhaul::recovery

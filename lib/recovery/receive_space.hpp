@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "lib/base/datagram.hpp"
+#include "lib/base/interval_set.hpp"
+#include "lib/wire/frame.hpp"
+#include "longhaul/time.hpp"
+
+namespace longhaul::recovery {
+
+/// How eagerly a space acknowledges; follows the path.
+struct AckTiming {
+  Duration delay_max = std::chrono::microseconds(500);  ///< an ack-eliciting packet waits no longer
+  Duration spacing_min =
+      std::chrono::microseconds(50);  ///< between ACKs that gaps or counts ask for
+  std::uint32_t packets = 64;         ///< that many unacknowledged ask for an ACK
+};
+
+/// Receiver's half of one packet-number space: what arrived, what to report and when.
+class ReceiveSpace {
+ public:
+  /// False if the number was received before or lies below the floor; the packet must then be
+  /// ignored.
+  bool is_new(std::uint64_t number) const noexcept;
+  /// ~0 before the first packet, so that +1 is the next number expected.
+  std::uint64_t largest() const noexcept { return next_expected_ - 1; }
+
+  struct Arrival {
+    std::uint64_t number = 0;
+    std::size_t size = 0;  ///< UDP payload
+    base::Ecn ecn = base::Ecn::not_ect;
+    bool ack_eliciting = false;
+    bool urgent = false;  ///< a tail marker or another packet that wants an answer at once
+  };
+  /// Precondition: is_new(arrival.number).
+  void on_received(Timestamp now, const Arrival& arrival, const AckTiming& timing);
+  /// The sender has settled everything below.
+  void set_floor(std::uint64_t floor);
+
+  /// When an ACK is due; kNever if nothing asks for one.
+  Timestamp ack_due() const noexcept { return ack_due_; }
+  /// Starts a report: fills `ack` but for its interval's gaps, which stay in `gaps()`.
+  /// Normally the newest part only; everything above the floor from time to time and after an old
+  /// gap was filled.
+  void begin_ack(Timestamp now, wire::Ack& ack);
+  /// The report has been sent.
+  void end_ack(Timestamp now) noexcept;
+
+  std::uint64_t packets() const noexcept { return packets_; }
+
+ private:
+  void note_new_gap(Timestamp now, std::uint64_t begin, std::uint64_t end, const AckTiming& timing);
+  void note_late(Timestamp now, std::uint64_t number, const AckTiming& timing);
+  void ask(Timestamp when) noexcept;
+
+  struct RecentGap {
+    std::uint64_t begin = 0;
+    std::uint64_t end = 0;
+    Timestamp seen_at{};
+  };
+
+  base::IntervalSet received_;  // at and above floor_
+  std::uint64_t floor_ = 0;
+  std::uint64_t next_expected_ = 0;
+  Timestamp largest_at_{};
+  std::uint64_t packets_ = 0;
+  std::uint64_t bytes_ = 0;
+  std::uint64_t ce_ = 0;
+
+  std::vector<RecentGap> recent_gaps_;  // ring, oldest overwritten
+  std::size_t recent_next_ = 0;
+  Duration lateness_now_{};
+  Duration lateness_before_{};
+  Timestamp lateness_turned_at_{};
+
+  Duration interarrival_{};
+  Timestamp last_arrival_{};
+  std::uint32_t unacknowledged_ = 0;
+  Timestamp ack_due_ = kNever;
+  Timestamp last_ack_{};
+  std::uint32_t partial_acks_ = 0;
+  bool old_gap_filled_ = false;
+  std::uint64_t reported_from_ = 0;  // where the last report's interval began
+  std::vector<wire::Gap> gaps_;
+};
+
+}  // namespace longhaul::recovery

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lib/recovery/send_space.hpp"
+
+#include <algorithm>
+
+#include "lib/base/assert.hpp"
+
+namespace longhaul::recovery {
+namespace {
+// The window starts at three packets' time: below that, the smallest reordering would look like
+// loss (RFC 9002 §6.1.1 counts three packets for the same reason).
+constexpr std::int64_t kPacketTimes = 3;
+// What was learned fades over some 16 RTT.
+constexpr std::int64_t kDecay = 16;
+}  // namespace
+
+void SendSpace::on_sent(const SentPacket& packet) {
+  if (packet.in_flight) ++in_flight_packets_;
+  sent_.append(packet);
+}
+
+void SendSpace::set_minimum_window(Duration packet_time) noexcept {
+  window_ = std::max(learned_window_, kPacketTimes * packet_time);
+}
+
+AckOutcome SendSpace::on_ack(Timestamp now, const wire::Ack& ack, Duration packet_time,
+                             Duration smoothed_rtt) {
+  acked_out_.clear();
+  lost_out_.clear();
+  spurious_out_.clear();
+  AckOutcome outcome;
+  if (ack.largest >= sent_.next() || ack.floor > ack.largest) {
+    outcome.valid = false;
+    return outcome;
+  }
+  learn_window(now, ack, packet_time, smoothed_rtt);
+  if (ack.largest >= examined_) {
+    unsettled_.insert(std::max(examined_, sent_.first()), ack.largest + 1);
+    examined_ = ack.largest + 1;
+  }
+  const SentPacket* largest = sent_.find(ack.largest);
+  const bool newly = largest != nullptr && largest->outstanding && unsettled_.contains(ack.largest);
+  const Timestamp largest_sent_at = largest != nullptr ? largest->sent_at : Timestamp{};
+  settle_received(ack);
+  settle_gaps(ack);
+  sent_.trim();
+
+  outcome.acked = acked_out_;
+  outcome.lost = lost_out_;
+  outcome.spurious = spurious_out_;
+  if (newly && ack.largest_is_newest && now > largest_sent_at) {
+    outcome.has_rtt_sample = true;
+    outcome.rtt_sample = now - largest_sent_at;
+    outcome.ack_delay =
+        std::chrono::microseconds(std::min<std::uint64_t>(ack.largest_delay_us, 1'000'000));
+  }
+  if (ack.ce > ce_seen_) {
+    outcome.newly_ce = ack.ce - ce_seen_;
+    ce_seen_ = ack.ce;
+  }
+  return outcome;
+}
+
+void SendSpace::settle_received(const wire::Ack& ack) {
+  std::uint64_t from = ack.floor;
+  for (const wire::Gap& gap : ack.gaps) {
+    settle_run(from, gap.first);
+    from = gap.first + gap.length;
+  }
+  settle_run(from, ack.largest + 1);
+}
+
+// [begin, end) was received.
+void SendSpace::settle_run(std::uint64_t begin, std::uint64_t end) {
+  if (begin >= end) return;
+  for (std::uint64_t number = lost_.first_member(begin); number < end;
+       number = lost_.first_member(number + 1)) {
+    spurious_out_.push_back({number, {}});
+    if (const SentPacket* packet = sent_.find(number))
+      spurious_out_.back().packet.sent_at = packet->sent_at;
+  }
+  lost_.erase(begin, end);
+  if (!unsettled_.intersects(begin, end)) return;
+  scratch_.clear();
+  for (std::uint64_t from = unsettled_.first_member(begin); from < end;) {
+    const std::uint64_t to = std::min(unsettled_.containing(from).end, end);
+    scratch_.push_back({from, to});
+    from = unsettled_.first_member(to);
+  }
+  for (const base::Interval& run : scratch_)
+    for (std::uint64_t number = run.begin; number < run.end; ++number) acknowledge(number);
+  unsettled_.erase(begin, end);
+}
+
+void SendSpace::acknowledge(std::uint64_t number) {
+  SentPacket* packet = sent_.find(number);
+  if (packet == nullptr) return;
+  if (!any_acked_ || number > largest_acked_) {
+    largest_acked_ = number;
+    newest_acked_sent_at_ = std::max(newest_acked_sent_at_, packet->sent_at);
+    any_acked_ = true;
+  }
+  if (!packet->outstanding) return;
+  packet->outstanding = false;
+  if (packet->in_flight) --in_flight_packets_;
+  acked_out_.push_back({number, *packet});
+}
+
+void SendSpace::settle_gaps(const wire::Ack& ack) {
+  for (const wire::Gap& gap : ack.gaps) {
+    if (!unsettled_.intersects(gap.first, gap.first + gap.length)) continue;
+    for (std::uint64_t number = gap.first; number < gap.first + gap.length; ++number) {
+      if (!unsettled_.contains(number)) continue;
+      SentPacket* packet = sent_.find(number);
+      if (packet == nullptr || !packet->outstanding) {
+        unsettled_.erase(number, number + 1);
+        continue;
+      }
+      if (newest_acked_sent_at_ - packet->sent_at < window_) continue;
+      lose(number, *packet);
+      unsettled_.erase(number, number + 1);
+    }
+  }
+}
+
+void SendSpace::lose(std::uint64_t number, SentPacket& packet) {
+  packet.outstanding = false;
+  if (packet.in_flight) --in_flight_packets_;
+  lost_.insert(number, number + 1);
+  lost_out_.push_back({number, packet});
+}
+
+std::span<const Settled> SendSpace::lose_larger_than(std::uint32_t size) {
+  lost_out_.clear();
+  for (std::uint64_t number = sent_.first(); number < sent_.next(); ++number) {
+    SentPacket& packet = *sent_.find(number);
+    if (!packet.outstanding || packet.size <= size) continue;
+    lose(number, packet);
+    unsettled_.erase(number, number + 1);
+  }
+  sent_.trim();
+  return lost_out_;
+}
+
+void SendSpace::learn_window(Timestamp now, const wire::Ack& ack, Duration packet_time,
+                             Duration smoothed_rtt) {
+  if (now - window_decayed_at_ >= smoothed_rtt) {
+    learned_window_ -= learned_window_ / kDecay;
+    window_decayed_at_ = now;
+  }
+  if (ack.lateness_us > 0) {
+    // An eighth and a packet on top: the next late packet may be a little later than the last.
+    const Duration seen =
+        std::chrono::microseconds(std::min<std::uint64_t>(ack.lateness_us, 10'000'000));
+    learned_window_ = std::max(learned_window_, seen + seen / 8 + kPacketTimes * packet_time);
+  }
+  set_minimum_window(packet_time);
+}
+
+std::uint64_t SendSpace::settled_floor() const noexcept {
+  return unsettled_.empty() ? examined_ : unsettled_.intervals().front().begin;
+}
+
+std::uint64_t SendSpace::confirmed_floor(Timestamp now, Duration smoothed_rtt) noexcept {
+  if (now - floor_candidate_at_ >= smoothed_rtt) {
+    floor_confirmed_ = std::max(floor_confirmed_, floor_candidate_);
+    lost_.erase(0, floor_confirmed_);
+    floor_candidate_ = settled_floor();
+    floor_candidate_at_ = now;
+  }
+  return floor_confirmed_;
+}
+
+}  // namespace longhaul::recovery

@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What scripts/test does once the packages are there: build, run, count. Each step says what it
+does and when; counts come from meson's testlog.json, and for GoogleTest programs from their own
+lines, so that one case counts as one."""
+
+import argparse
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+FORMATTED = ('include', 'lib', 'congestion', 'fec', 'apps', 'perf', 'tests')
+# What runs under the sanitizers: the core, its policies, and whole transfers in simulation.
+SANITIZED = tuple(f'tests/unit/{name}/' for name in
+                  ('base', 'wire', 'crypto', 'recovery', 'congestion', 'fec', 'path', 'transfer',
+                   'connection', 'endpoint', 'netmodel')) + ('tests/conformance/', 'tests/sim/')
+GTEST_CASE = re.compile(
+    r'^\[ {2}(?:     OK|FAILED |SKIPPED) \] \S+(?:, where .*)? \(\d+ ms\)', re.M)
+GTEST_RAN = re.compile(r'^\[=+\] \d+ tests? from \d+ test suites? ran\.', re.M)
+
+
+@dataclass
+class Counts:
+    passed: int = 0
+    failed: int = 0
+    skipped: int = 0
+
+    def add(self, other):
+        self.passed += other.passed
+        self.failed += other.failed
+        self.skipped += other.skipped
+
+    def __str__(self):
+        return f'{self.passed} passed, {self.failed} failed, {self.skipped} skipped'
+
+
+def skip_reason(output):
+    """The line in which a skipped program or case says what it misses."""
+    for line in output.splitlines():
+        if line.startswith('SKIP'):
+            return line
+    match = re.search(r': Skipped\n(.+)', output)
+    return match.group(1).strip() if match else 'SKIP: gave no reason'
+
+
+def count(entry):
+    """Counts of one meson test, case by case if it is a GoogleTest program."""
+    output, result = entry.get('stdout') or '', entry['result']
+    kinds = [match.group()[:12] for match in GTEST_CASE.finditer(output)]
+    if kinds:
+        counts = Counts(kinds.count('[       OK ]'), kinds.count('[  FAILED  ]'),
+                        kinds.count('[  SKIPPED ]'))
+        # Died between two cases, or a sanitizer had the last word.
+        if result not in ('OK', 'SKIP') and counts.failed == 0:
+            counts.failed = 1
+        if result == 'OK' and not GTEST_RAN.search(output):
+            counts.failed += 1
+        return counts
+    if result in ('OK', 'EXPECTEDFAIL'):
+        return Counts(passed=1)
+    return Counts(skipped=1) if result == 'SKIP' else Counts(failed=1)
+
+
+def errors_of(lines):
+    """The first compiler errors with what follows them, or the end of the output."""
+    first = next((at for at, line in enumerate(lines) if re.search(r'error:|FAILED:', line)), None)
+    return lines[-40:] if first is None else lines[first:first + 60]
+
+
+def formatted_otherwise(lines):
+    """The files clang-format complains about, once each."""
+    named = [re.match(r'(.*?):\d+:\d+: error: code should be', line) for line in lines]
+    return sorted({match.group(1) for match in named if match}) or lines[-20:]
+
+
+class Run:
+    def __init__(self, spent):
+        self.start = time.monotonic() - spent
+        self.total = Counts()
+
+    def say(self, text):
+        print(f'[{time.monotonic() - self.start:6.1f} s] {text}', flush=True)
+
+    def check(self, name, command, remedy, shown=lambda lines: lines[-40:]):
+        """A check that passes or fails as a whole; of its output `shown` picks what explains a
+        failure."""
+        self.say(name)
+        result = subprocess.run(command, cwd=ROOT, text=True, check=False, stdin=subprocess.DEVNULL,
+                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        if result.returncode == 0:
+            return True
+        print('\n'.join(shown(result.stdout.splitlines())))
+        print(f'{name}: FAILED. {remedy}', flush=True)
+        self.total.failed += 1
+        return False
+
+    def configure(self, build, options, env):
+        if not (ROOT / build / 'build.ninja').exists():
+            shutil.rmtree(ROOT / build, ignore_errors=True)
+        again = ['--reconfigure'] if (ROOT / build).exists() else []
+        command = ['env', *env, 'meson', 'setup', *again, build, *options]
+        return self.check(f'configure {build} ({" ".join([*env, *options])})', command,
+                          f'If the tools changed, delete {build} and try again.',
+                          lambda lines: lines[-8:])
+
+    def build(self, build, targets=()):
+        jobs = os.environ.get('LONGHAUL_JOBS') or str(len(os.sched_getaffinity(0)))
+        return self.check(f'build {build}', ['ninja', '-C', build, '-j', jobs, *targets],
+                          'Warnings are errors here.', errors_of)
+
+    def tests(self, build, arguments, env):
+        """Runs meson tests, shows them as they end, and counts from the log."""
+        log = ROOT / build / 'meson-logs' / 'testlog.json'
+        log.unlink(missing_ok=True)
+        command = ['meson', 'test', '-C', build, '--no-rebuild', '--print-errorlogs', *arguments]
+        code = subprocess.run(command, cwd=ROOT, env={**os.environ, **env}, check=False,
+                              stdin=subprocess.DEVNULL).returncode
+        lines = log.read_text().splitlines() if log.exists() else []
+        entries = [json.loads(line) for line in lines]
+        counts = Counts()
+        for entry in entries:
+            one = count(entry)
+            counts.add(one)
+            if one.skipped:
+                print(f'skipped: {entry["name"]}: {skip_reason(entry.get("stdout") or "")}')
+        if not entries or (code != 0 and counts.failed == 0):
+            print(f'meson test ended with {code} and {len(entries)} results: counted as a failure')
+            counts.failed += 1
+        self.total.add(counts)
+        self.say(f'{build}: {counts}')
+
+
+def sanitized_tests(build):
+    """Names and programs of the tests that run under the sanitizers, by where they are built."""
+    listed = subprocess.run(['meson', 'introspect', '--tests', build], cwd=ROOT, text=True,
+                            check=True, stdout=subprocess.PIPE).stdout
+    names, programs = [], set()
+    for test in json.loads(listed):
+        program = test['cmd'][0]
+        if not program.startswith(str(ROOT / build)):
+            continue
+        program = os.path.relpath(program, ROOT / build)
+        if program.startswith(SANITIZED):
+            names.append(test['name'])
+            programs.add(program)
+    return names, sorted(programs)
+
+
+def format_check(run):
+    paths = [path.relative_to(ROOT) for folder in FORMATTED for ending in ('*.hpp', '*.cpp', '*.h')
+             for path in sorted((ROOT / folder).rglob(ending))]
+    if run.check(f'format of {len(paths)} files',
+                 ['clang-format', '--dry-run', '-Werror', *map(str, paths)],
+                 'clang-format -i the files named above.', formatted_otherwise):
+        run.total.passed += 1
+
+
+def main_build(run, quick):
+    options = ['-Dwerror=true', '-Dassertions=abort', '-Dbuildtype=debugoptimized']
+    if not (run.configure('build-test', options, ['CXX=g++']) and run.build('build-test')):
+        return
+    suites = ['--suite', 'unit', '--suite', 'laws', '--suite', 'headers'] if quick else []
+    run.say('run ' + ('unit tests, laws and headers' if quick else 'all suites'))
+    run.tests('build-test', suites, {})
+
+
+def sanitizer_build(run):
+    options = ['-Dwerror=true', '-Dassertions=abort', '-Dperf=false', '-Doptimization=1',
+               '-Db_sanitize=address,undefined', '-Db_lundef=false']
+    if not run.configure('build-asan', options, ['CXX=clang++']):
+        return
+    names, programs = sanitized_tests('build-asan')
+    if not names or not run.build('build-asan', programs):
+        return
+    run.say('run the core and the simulations under address and undefined-behaviour sanitizers')
+    run.tests('build-asan', ['-t', '4', *names], {
+        'ASAN_OPTIONS': 'detect_stack_use_after_return=1:strict_string_checks=1',
+        'UBSAN_OPTIONS': 'halt_on_error=1:print_stacktrace=1'})
+
+
+def main():
+    parser = argparse.ArgumentParser(description='build, run and count; see scripts/test --help')
+    parser.add_argument('--quick', action='store_true')
+    parser.add_argument('--spent', type=float, default=0, help='seconds the installation took')
+    arguments = parser.parse_args()
+    run = Run(arguments.spent)
+    format_check(run)
+    main_build(run, arguments.quick)
+    if not arguments.quick:
+        sanitizer_build(run)
+    run.say('done')
+    elapsed = time.monotonic() - run.start
+    print(f'took {int(elapsed // 60)} min {elapsed % 60:.0f} s')
+    print(run.total, flush=True)
+    sys.exit(1 if run.total.failed or not run.total.passed else 0)
+
+
+if __name__ == '__main__':
+    main()

@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Bad input gets a clear error that names cause and remedy, in time, and nothing hangs or dies."""
+
+import json
+import os
+import socket
+import time
+
+from harness import (case, expect, free_port, need_root, wait_until, write_raw_safetensors,
+                     write_safetensors)
+
+# A program that was told off: neither success nor a signal.
+ERRORS = range(1, 126)
+
+
+def told_off(process, *words, seconds=15):
+    """Ended with an error whose text has all the words (each may be a tuple of alternatives)."""
+    code = process.wait(seconds, 'give up')
+    expect(code in ERRORS, f'{process.name} ended with status {code}\n{process.story()}')
+    text = process.errors.lower()
+    expect(text.strip(), f'{process.name} failed without a word on stderr\n{process.story()}')
+    for word in words:
+        choices = word if isinstance(word, tuple) else (word,)
+        expect(any(choice in text for choice in choices),
+               f'{process.name}: the error names none of {choices}\n{process.story()}')
+
+
+@case
+def unknown_host_is_named(bench):
+    told_off(bench.client('no-such-host.invalid', 5201, '--size', '1M', '-n', '1'),
+             'no-such-host.invalid')
+
+
+@case
+def port_in_use_is_named(bench):
+    with socket.socket(socket.AF_INET6, socket.SOCK_DGRAM) as holder:
+        holder.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
+        holder.bind(('::', 0))
+        port = holder.getsockname()[1]
+        told_off(bench.run('server', '-s', '-1', '-p', port), str(port), 'in use')
+
+
+@case
+def nobody_listening_is_told(bench):
+    told_off(bench.client('127.0.0.1', free_port(), '--size', '1M', '-n', '1'),
+             ('no answer', 'refused', 'timed out', 'not answer', 'unreachable', 'is a server'),
+             seconds=20)
+
+
+@case
+def address_of_another_family_is_named(bench):
+    told_off(bench.client('::1', free_port(), '-B', '127.0.0.1', '--size', '1M', '-n', '1'),
+             ('family', 'ipv4', 'ipv6'))
+
+
+@case
+def bad_options_are_named(bench):
+    for name, words in (('size', ('--size', 'lots')), ('dtype', ('--dtype', 'f33')),
+                        ('rate', ('-b', 'fast')), ('loss', ('--inject-loss', '150%')),
+                        ('port', ('-p', '70000')), ('unknown', ('--no-such-option',))):
+        process = bench.run(f'option-{name}', '-c', '127.0.0.1', *words)
+        told_off(process, words[0].lstrip('-').split('-')[-1])
+
+
+LIES = {
+    'empty-file': None,
+    'length-beyond-file': dict(header='{}', data_bytes=0, length=1 << 40),
+    'length-of-2-to-the-64': dict(header='{}', data_bytes=0, length=(1 << 64) - 1),
+    'not-json': dict(header='{"a": oops}', data_bytes=8),
+    'not-an-object': dict(header='[1, 2]', data_bytes=8),
+    'cut-json': dict(header='{"a": {"dtype": "U8", "shape": [8], "data_', data_bytes=8),
+    'nested-too-deep': dict(header='{"a":' * 30000 + '1' + '}' * 30000, data_bytes=0),
+    'unknown-dtype': dict(header=json.dumps(
+        {'a': {'dtype': 'F33', 'shape': [8], 'data_offsets': [0, 8]}}), data_bytes=8),
+    'offsets-beyond-file': dict(header=json.dumps(
+        {'a': {'dtype': 'U8', 'shape': [1 << 40], 'data_offsets': [0, 1 << 40]}}), data_bytes=8),
+    'offsets-backwards': dict(header=json.dumps(
+        {'a': {'dtype': 'U8', 'shape': [8], 'data_offsets': [8, 0]}}), data_bytes=8),
+    'negative-offset': dict(header=json.dumps(
+        {'a': {'dtype': 'U8', 'shape': [8], 'data_offsets': [-8, 0]}}), data_bytes=8),
+    'shape-overflows': dict(header=json.dumps(
+        {'a': {'dtype': 'F32', 'shape': [1 << 62, 1 << 62], 'data_offsets': [0, 8]}}),
+        data_bytes=8),
+    'shape-does-not-fit-offsets': dict(header=json.dumps(
+        {'a': {'dtype': 'U8', 'shape': [9], 'data_offsets': [0, 8]}}), data_bytes=8),
+    'overlapping-tensors': dict(header=json.dumps(
+        {'a': {'dtype': 'U8', 'shape': [8], 'data_offsets': [0, 8]},
+         'b': {'dtype': 'U8', 'shape': [8], 'data_offsets': [4, 12]}}), data_bytes=12),
+}
+
+
+@case
+def lying_safetensors_headers_are_refused(bench):
+    """Each lie: an error that names the file, quickly, and without memory taken on its word."""
+    for lie, content in LIES.items():
+        path = bench.folder / f'{lie}.safetensors'
+        if content is None:
+            path.touch()
+        else:
+            write_raw_safetensors(path, **content)
+        process = bench.run(lie, '-c', '127.0.0.1', '-p', free_port(), '--file', path,
+                            prefix=('sh', '-c', 'ulimit -v 4000000; exec "$@"', 'sh'))
+        told_off(process, path.name, seconds=5)
+
+
+@case
+def truncated_file_is_refused(bench):
+    path = bench.sample(megabytes=4)
+    os.truncate(path, path.stat().st_size - 1)
+    told_off(bench.client('127.0.0.1', free_port(), '--file', path), path.name,
+             ('truncated', 'short', 'beyond', 'size', 'bytes'))
+
+
+@case
+def missing_file_is_named(bench):
+    path = bench.folder / 'not-there.safetensors'
+    told_off(bench.client('127.0.0.1', free_port(), '--file', path), path.name,
+             ('no such file', 'not found', 'does not exist'))
+
+
+@case
+def directory_as_file_is_named(bench):
+    told_off(bench.client('127.0.0.1', free_port(), '--file', bench.folder), bench.folder.name)
+
+
+def slow_file_transfer(bench, source, prefix=(), output=None):
+    """A transfer that takes some seconds, under way when this returns."""
+    port = free_port()
+    server = bench.server(port, '--output', output or bench.folder / 'out.safetensors',
+                          prefix=prefix)
+    client = bench.client('127.0.0.1', port, '--file', source, '-b', '100M')
+    time.sleep(1)
+    expect(client.running() and server.running(),
+           f'the transfer ended early\n{client.story()}\n{server.story()}')
+    return server, client
+
+
+@case
+def file_that_shrinks_while_it_is_sent(bench):
+    """Not a crash on the lost pages, and no output that passes for whole."""
+    source = bench.sample(megabytes=64)
+    server, client = slow_file_transfer(bench, source)
+    os.truncate(source, 1 << 20)
+    told_off(client, source.name, seconds=20)
+    told_off(server, seconds=10)
+    expect(not (bench.folder / 'out.safetensors').exists(),
+           'the receiver left a file that passes for whole')
+
+
+@case
+def file_that_is_deleted_while_it_is_sent(bench):
+    """An open file outlives its name: either end well, or say what happened."""
+    source = bench.sample(megabytes=32)
+    kept = bench.folder / 'kept.safetensors'
+    os.link(source, kept)
+    server, client = slow_file_transfer(bench, source)
+    source.unlink()
+    codes = (client.wait(30), server.wait(10))
+    if codes == (0, 0):
+        expect(kept.read_bytes() == (bench.folder / 'out.safetensors').read_bytes(),
+               'the output differs')
+    else:
+        told_off(client, source.name)
+
+
+@case
+def disk_that_fills_during_output(bench):
+    need_root()
+    small = bench.folder / 'small'
+    small.mkdir()
+    mount = f'mount -t tmpfs -o size=8m tmpfs {small} && exec "$@"'
+    source, port = bench.sample(megabytes=32), free_port()
+    server = bench.server(port, '--output', small / 'out.safetensors',
+                          prefix=('unshare', '-m', 'sh', '-c', mount, 'sh'))
+    client = bench.client('127.0.0.1', port, '--file', source, '-b', '400M')
+    told_off(server, ('space', 'full'), 'out.safetensors', seconds=20)
+    told_off(client, seconds=10)
+
+
+@case
+def output_that_cannot_be_written_is_named(bench):
+    source = bench.sample(megabytes=1)
+    port = free_port()
+    target = bench.folder / 'no-such-folder' / 'out.safetensors'
+    server = bench.run('server', '-s', '-1', '-p', port, '--output', target)
+    wait_until(lambda: server.has_port(port) or not server.running(), 10, 'the server starts')
+    if server.running():
+        told_off(bench.client('127.0.0.1', port, '--file', source))
+    told_off(server, 'no-such-folder')
+
+
+@case
+def output_that_exists_is_replaced_only_by_a_whole_file(bench):
+    """A transfer that fails leaves what was there."""
+    source, target = bench.sample(megabytes=64), bench.folder / 'out.safetensors'
+    write_safetensors(target, [('old', 'U8', (3,))])
+    old = target.read_bytes()
+    server, client = slow_file_transfer(bench, source, output=target)
+    client.popen.kill()
+    told_off(server, seconds=10)
+    expect(target.read_bytes() == old, 'the old file is gone')

@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Ends that come early: Ctrl-C and death, at either side, at several moments."""
+
+import re
+import signal
+import time
+
+from harness import Failure, case, expect, free_port, interrupt_and_time
+
+# Seconds after the client's start: in the handshake, in the first round trips, in full flow.
+MOMENTS = (0.0, 0.02, 0.1, 0.5, 1.5)
+SUMMARY = re.compile(r'(\d[\d.]*\s*[KMG]?i?(B|bit)|goodput|transfers)', re.IGNORECASE)
+
+
+def pair(bench, moment, name):
+    port = free_port()
+    server = bench.server(port, name=f'server-{name}-{moment}')
+    client = bench.client('127.0.0.1', port, '-t', '30', '--size', '4M', '-b', '400M', '-i', '0.5',
+                          name=f'client-{name}-{moment}')
+    time.sleep(moment)
+    return server, client
+
+
+def ends_by_itself(process, seconds):
+    """The peer of an interrupted program ends too, by exit and not by a signal."""
+    code = process.wait(seconds, 'learn that its peer has gone')
+    expect(0 <= code < 128, f'{process.name} ended with status {code}\n{process.story()}')
+
+
+def says_interrupted(process, code):
+    expect(code in (0, 1, 128 + signal.SIGINT, -signal.SIGINT),
+           f'{process.name} ended with status {code}\n{process.story()}')
+
+
+@case
+def interrupted_client_tells_its_peer(bench):
+    for moment in MOMENTS:
+        server, client = pair(bench, moment, 'int')
+        code, took = interrupt_and_time(client)
+        says_interrupted(client, code)
+        if moment >= 0.5:
+            expect(SUMMARY.search(client.output), f'no summary\n{client.story()}')
+        if moment >= 0.1:
+            # Told, not timed out: well below the peer timeout of 2 s.
+            ends_by_itself(server, 1.5)
+            expect(SUMMARY.search(server.output), f'no summary\n{server.story()}')
+        else:
+            server.popen.kill()
+        print(f'client interrupted after {moment} s: ended {took * 1000:.0f} ms later')
+
+
+@case
+def interrupted_server_tells_its_peer(bench):
+    for moment in MOMENTS:
+        server, client = pair(bench, moment, 'int')
+        code, took = interrupt_and_time(server)
+        says_interrupted(server, code)
+        if moment >= 0.1:
+            ends_by_itself(client, 1.5)
+            expect(client.popen.returncode != 0, f'the client saw a success\n{client.story()}')
+        else:
+            client.popen.kill()
+        if moment >= 0.5:
+            for process in (server, client):
+                expect(SUMMARY.search(process.output), f'no summary\n{process.story()}')
+        print(f'server interrupted after {moment} s: ended {took * 1000:.0f} ms later')
+
+
+@case
+def idle_server_ends_on_interrupt(bench):
+    server = bench.server(free_port())
+    code, _ = interrupt_and_time(server)
+    says_interrupted(server, code)
+
+
+@case
+def terminate_is_handled_as_interrupt(bench):
+    server, client = pair(bench, 0.5, 'term')
+    code, _ = interrupt_and_time(client, signal.SIGTERM)
+    expect(code in (0, 1, 128 + signal.SIGTERM, -signal.SIGTERM),
+           f'client ended with status {code}\n{client.story()}')
+    ends_by_itself(server, 4)
+
+
+@case
+def second_interrupt_never_hangs(bench):
+    server, client = pair(bench, 0.5, 'twice')
+    client.signal(signal.SIGINT)
+    time.sleep(0.01)
+    if client.running():
+        interrupt_and_time(client)
+    ends_by_itself(server, 4)
+
+
+@case
+def killed_client_is_noticed(bench):
+    server, client = pair(bench, 1.0, 'kill')
+    client.popen.kill()
+    start = time.monotonic()
+    ends_by_itself(server, 4)
+    print(f'the server gave the client up after {time.monotonic() - start:.2f} s')
+    expect(re.search(r'peer[_ ]lost|lost|no longer|heard', server.everything, re.IGNORECASE),
+           f'the server does not say that its peer was lost\n{server.story()}')
+
+
+@case
+def killed_server_is_noticed(bench):
+    server, client = pair(bench, 1.0, 'kill')
+    server.popen.kill()
+    start = time.monotonic()
+    ends_by_itself(client, 4)
+    print(f'the client gave the server up after {time.monotonic() - start:.2f} s')
+    expect(client.popen.returncode != 0, f'the client saw a success\n{client.story()}')
+
+
+@case
+def stopped_peer_is_noticed_and_its_return_hurts_nobody(bench):
+    """A SIGSTOP looks like a dead line; after SIGCONT the late process learns what happened."""
+    server, client = pair(bench, 1.0, 'stop')
+    server.signal(signal.SIGSTOP)
+    try:
+        ends_by_itself(client, 4)
+    finally:
+        server.signal(signal.SIGCONT)
+    ends_by_itself(server, 5)
+
+
+@case
+def server_without_one_shot_serves_again(bench):
+    port = free_port()
+    server = bench.run('server', '-s', '-p', port)
+    deadline = time.monotonic() + 10
+    while not server.has_port(port):
+        if time.monotonic() > deadline:
+            raise Failure(f'no port\n{server.story()}')
+        time.sleep(0.02)
+    killed = bench.client('127.0.0.1', port, '-t', '30', '--size', '4M', name='killed')
+    time.sleep(0.5)
+    killed.popen.kill()
+    for turn in ('second', 'third'):
+        client = bench.client('127.0.0.1', port, '--size', '1M', '-n', '4', name=turn)
+        code = client.wait(10)
+        expect(code == 0, f'{client.story()}\n{server.story()}')
+    interrupt_and_time(server)

@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs one end-to-end case. usage: run.py CASE LONGHAUL-PERF, or run.py --list.
+Exit status: 0 passed, 1 failed, 77 skipped for want of the capability it names."""
+
+import signal
+import sys
+import time
+from pathlib import Path
+
+import harness
+import bad_input      # noqa: F401  (cases register themselves)
+import endings        # noqa: F401
+import transfers      # noqa: F401
+import wire_view      # noqa: F401
+
+
+def main():
+    if sys.argv[1:] == ['--list']:
+        print('\n'.join(harness.CASES))
+        return 0
+    name, binary = sys.argv[1], Path(sys.argv[2]).resolve()
+    # meson ends a slow test by SIGTERM: leave through the clean-up all the same.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(f'{name}: terminated'))
+    start = time.monotonic()
+    try:
+        with harness.Bench(binary, Path(__file__).resolve().parents[2]) as bench:
+            harness.CASES[name](bench)
+    except harness.Skip as missing:
+        print(f'SKIP: {name} needs {missing}')
+        return 77
+    except harness.Failure as failure:
+        print(f'FAILED: {name}: {failure}')
+        return 1
+    print(f'passed: {name} in {time.monotonic() - start:.1f} s')
+    return 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())

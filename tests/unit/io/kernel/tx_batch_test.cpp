@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lib/io/kernel/tx_batch.hpp"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <vector>
+
+#include "tests/unit/io/kernel/support.hpp"
+
+namespace longhaul::io::kernel {
+namespace {
+
+using test::Burst;
+using test::ipv4;
+
+const SocketAddress kPeer = ipv4(192, 0, 2, 1, 5201);
+
+/// Datagrams per message once `burst` is in a batch.
+std::vector<std::size_t> groups(const Burst& burst, bool segmentation = true) {
+  const auto batch = std::make_unique<TxBatch>();
+  batch->fill(burst.datagrams(), segmentation);
+  std::vector<std::size_t> counts;
+  for (std::size_t i = 0; i < batch->messages().size(); ++i) counts.push_back(batch->datagrams(i));
+  return counts;
+}
+
+Burst burst_of(std::initializer_list<std::size_t> sizes) {
+  Burst burst;
+  for (const std::size_t size : sizes) burst.add(kPeer, size);
+  return burst;
+}
+
+using Counts = std::vector<std::size_t>;
+
+TEST(TxBatchTest, NeighboursOfOneSizeBecomeOneMessage) {
+  EXPECT_EQ(groups(burst_of({900, 900, 900})), Counts{3});
+}
+
+TEST(TxBatchTest, AShorterDatagramEndsItsMessage) {
+  EXPECT_EQ(groups(burst_of({900, 900, 899, 899, 900})), (Counts{3, 1, 1}));
+}
+
+TEST(TxBatchTest, ALongerDatagramStartsAMessage) {
+  EXPECT_EQ(groups(burst_of({900, 900, 901, 901})), (Counts{2, 2}));
+}
+
+TEST(TxBatchTest, AnEmptyDatagramStandsAlone) {
+  EXPECT_EQ(groups(burst_of({900, 0, 0, 900, 900})), (Counts{1, 1, 1, 2}));
+}
+
+TEST(TxBatchTest, AnotherDestinationOrMarkStartsAMessage) {
+  Burst burst;
+  burst.add(kPeer, 500);
+  burst.add(kPeer, 500, {.dscp = 10});
+  burst.add(kPeer, 500, {.dscp = 10});
+  burst.add(kPeer, 500, {.ecn = base::Ecn::ect0, .dscp = 10});
+  burst.add(ipv4(192, 0, 2, 2, 5201), 500, {.ecn = base::Ecn::ect0, .dscp = 10});
+  burst.add(ipv4(192, 0, 2, 2, 5202), 500, {.ecn = base::Ecn::ect0, .dscp = 10});
+  EXPECT_EQ(groups(burst), (Counts{1, 2, 1, 1, 1}));
+}
+
+TEST(TxBatchTest, NoMessageHasMoreThan64DatagramsOrMoreBytesThanOnePacket) {
+  Burst small;
+  for (int i = 0; i < 130; ++i) small.add(kPeer, 100);
+  EXPECT_EQ(groups(small), (Counts{64, 64, 2}));
+  Burst large;
+  for (int i = 0; i < 50; ++i) large.add(kPeer, 1472);
+  EXPECT_EQ(groups(large), (Counts{44, 6}));
+  EXPECT_EQ(groups(burst_of({32753, 32754})), (Counts{1, 1}));
+  EXPECT_EQ(groups(burst_of({32754, 32753})), Counts{2});
+  EXPECT_EQ(groups(burst_of({32754, 32754})), (Counts{1, 1}));
+}
+
+TEST(TxBatchTest, WithoutSegmentationEveryDatagramIsAMessage) {
+  EXPECT_EQ(groups(burst_of({900, 900, 900}), false), (Counts{1, 1, 1}));
+}
+
+TEST(TxBatchTest, TakesAPrefixOfABurstThatDoesNotFit) {
+  const auto batch = std::make_unique<TxBatch>();
+  Burst burst;
+  for (int i = 0; i < 300; ++i) burst.add(kPeer, 100);
+  EXPECT_EQ(batch->fill(burst.datagrams(), false), TxBatch::kMessagesMax);
+  EXPECT_EQ(batch->fill(burst.datagrams(), true), TxBatch::kDatagramsMax);
+  EXPECT_EQ(batch->fill({}, true), 0U);
+  EXPECT_TRUE(batch->messages().empty());
+}
+
+TEST(TxBatchTest, PointsAtTheCallersMemoryAndCopiesNone) {
+  const auto batch = std::make_unique<TxBatch>();
+  const Burst burst = burst_of({900, 900});
+  batch->fill(burst.datagrams(), true);
+  const msghdr& header = batch->messages().front().msg_hdr;
+  ASSERT_EQ(header.msg_iovlen, 4U);
+  for (std::size_t i = 0; i < 2; ++i) {
+    const base::TxDatagram& datagram = burst.datagrams()[i];
+    EXPECT_EQ(header.msg_iov[2 * i].iov_base, datagram.head.data());
+    EXPECT_EQ(header.msg_iov[2 * i].iov_len, datagram.head_size);
+    EXPECT_EQ(header.msg_iov[2 * i + 1].iov_base, datagram.payload.data());
+    EXPECT_EQ(header.msg_iov[2 * i + 1].iov_len, datagram.payload.size());
+  }
+}
+
+}  // namespace
+}  // namespace longhaul::io::kernel
