@@ -48,6 +48,8 @@ class Simulation::Impl {
   void set_suspended(const Endpoint& endpoint, bool suspended);
   bool step(Timestamp limit);
   void run_ready();
+  /// To the next moment something happens at; false at `limit`.
+  bool move_on(Timestamp limit);
   sim::Network& network() noexcept { return network_; }
 
  private:
@@ -164,6 +166,10 @@ void Simulation::Impl::turn(Node& node) {
 
 bool Simulation::Impl::step(Timestamp limit) {
   run_ready();
+  return move_on(limit);
+}
+
+bool Simulation::Impl::move_on(Timestamp limit) {
   const Timestamp next = std::min(due_.first(), network_.next_arrival());
   if (next > limit || next == kNever) {
     if (limit != kNever) advance_to(limit);
@@ -226,12 +232,14 @@ void Simulation::run_for(Duration duration) {
 
 bool Simulation::run_until(const std::function<bool()>& done, Duration limit) {
   const Timestamp end = now() + limit;
-  while (!done()) {
-    if (impl_->step(end)) continue;
+  for (;;) {
+    // Before time moves on, so that what happened at a moment is seen at that moment.
+    impl_->run_ready();
+    if (done()) return true;
+    if (impl_->move_on(end)) continue;
     impl_->run_ready();
     return done();
   }
-  return true;
 }
 
 }  // namespace longhaul::api

@@ -80,10 +80,9 @@ std::size_t write_transport_parameters(const TransportParameters& parameters,
     put_header(writer, Id::stateless_reset_token, kResetTokenBytes);
     writer.bytes(*parameters.reset_token);
   }
-  if (parameters.reference_payload) {
-    put_header(writer, Id::payload_mode, 1);
-    writer.u8(1);
-  }
+  // Written in either mode: equal sizes give equal traces.
+  put_header(writer, Id::payload_mode, 1);
+  writer.u8(parameters.reference_payload ? 1 : 0);
   return writer.failed() ? 0 : writer.written();
 }
 

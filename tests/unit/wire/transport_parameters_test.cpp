@@ -84,8 +84,7 @@ TEST(TransportParameters, any_values_survive_and_any_prefix_is_cut_between_two_o
       ASSERT_EQ(write_transport_parameters(parameters, out), 0u);
       if (read_transport_parameters(memory.copy(std::span(bytes).first(size)))) ++boundaries;
     }
-    ASSERT_EQ(boundaries,
-              6u + (parameters.reset_token ? 1u : 0u) + (parameters.reference_payload ? 1u : 0u));
+    ASSERT_EQ(boundaries, 7u + (parameters.reset_token ? 1u : 0u));
   }
 }
 
