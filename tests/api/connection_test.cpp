@@ -132,7 +132,7 @@ TEST_F(Connections, closing_the_endpoint_ends_everything_before_it_returns) {
   std::vector<Completion> batch(16);
   while (const std::size_t count = client_.poll(batch)) {
     for (std::size_t i = 0; i < count; ++i) {
-      completions += batch[i].kind == Completion::Kind::transfer ? 1 : 0;
+      completions += batch[i].kind == Completion::Kind::transfer ? 1U : 0U;
     }
   }
   EXPECT_EQ(completions, transfers.size()) << "what ended can still be polled";
@@ -163,8 +163,8 @@ TEST_F(Connections, handles_outlive_the_endpoint) {
   ASSERT_TRUE(receive);
   client_ = Endpoint();
   EXPECT_EQ(receive->status(), Status::closed);
-  EXPECT_EQ(receive->cancel(), Result<void>());
-  EXPECT_EQ(to_server_.close(), Result<void>());
+  EXPECT_TRUE(receive->cancel());
+  EXPECT_TRUE(to_server_.close());
   EXPECT_EQ(to_server_.stats().error().code, ErrorCode::closed);
 }
 

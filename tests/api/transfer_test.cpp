@@ -73,7 +73,7 @@ TEST_F(Transfers, a_list_of_300_tensors_is_one_transfer) {
     targets.emplace_back(sources.back().size());
   }
   for (std::size_t i = 0; i < kTensors; ++i) {
-    ConstTensorView source = view(sources[i]);
+    ConstTensorView source = view(std::as_const(sources[i]));
     TensorView target = view(targets[i]);
     if (i % 2 == 0) {
       source.dtype = target.dtype = Dtype::bf16;
@@ -225,7 +225,7 @@ TEST_F(Transfers, a_growing_source_goes_as_far_as_it_is_ready) {
   SendOptions options;
   options.growing = true;
   const auto receive = to_client_.recv_tensor(1, view(target));
-  const auto send = to_server_.send_tensor(1, view(memory), options);
+  const auto send = to_server_.send_tensor(1, view(std::as_const(memory)), options);
   ASSERT_TRUE(receive && send);
   constexpr std::size_t kStep = 300'007;
   for (std::size_t at = 0; at < source.size(); at += kStep) {
