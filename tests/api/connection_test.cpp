@@ -146,9 +146,8 @@ TEST_F(Connections, a_wait_ends_when_another_thread_closes_the_endpoint) {
   const auto receive = to_server_.recv_tensor(1, view(target));
   ASSERT_TRUE(receive);
   std::thread waiter([&] { EXPECT_EQ(end_of(*receive), Status::closed); });
-  std::thread accepter([&] {
-    EXPECT_EQ(server_.accept(kPatience).error().code, ErrorCode::closed);
-  });
+  std::thread accepter(
+      [&] { EXPECT_EQ(server_.accept(kPatience).error().code, ErrorCode::closed); });
   std::this_thread::sleep_for(milliseconds(20));
   client_.close();
   server_.close();
