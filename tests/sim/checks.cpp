@@ -178,4 +178,20 @@ std::vector<std::string> goodput_violations(const Scenario& scenario, const Outc
                       ratio, scenario.expect.goodput_min)};
 }
 
+std::string figures(const Scenario& scenario, const Outcome& outcome) {
+  const std::uint64_t bytes = bytes_one_way(scenario);
+  const double limit = milliseconds_of(t_star(scenario.line, bytes, scenario.there.loss));
+  return fmt::format(
+      "{:.3f} ms = {:.4f} T*, ended {:.3f} ms, {:.4f} N packets, {:.5f} sent again, {} lost, {} "
+      "spurious, heap {} of {} KiB",
+      milliseconds_of(outcome.completion), milliseconds_of(outcome.completion) / limit,
+      milliseconds_of(outcome.ended),
+      static_cast<double>(outcome.client.packets_sent) /
+          static_cast<double>(std::max<std::uint64_t>(packets_of(scenario.line, bytes), 1)),
+      static_cast<double>(outcome.client.retransmitted_bytes) /
+          static_cast<double>(std::max<std::uint64_t>(bytes, 1)),
+      outcome.client.packets_lost, outcome.client.spurious_losses, outcome.heap_peak >> 10,
+      outcome.heap_allowed >> 10);
+}
+
 }  // namespace longhaul::simtest

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <limits>
 #include <optional>
+#include <ostream>
 #include <string_view>
 #include <vector>
 
@@ -112,6 +113,11 @@ struct Scenario {
   /// Canary only: damages one received byte before the comparison.
   bool sabotage = false;
 };
+
+/// How GoogleTest names a row.
+inline void PrintTo(const Scenario& scenario, std::ostream* out) {
+  *out << scenario.name;
+}
 
 using Table = std::vector<Scenario>;
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every scenario of the tables, played twice; and the canary, which guards the checkers.
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -9,9 +10,10 @@
 #include "tests/sim/scenarios/tables.hpp"
 
 namespace longhaul::simtest {
-namespace {
 
 using base::PayloadMode;
+
+namespace {
 
 class Scenarios : public testing::TestWithParam<Scenario> {};
 
@@ -24,6 +26,7 @@ TEST_P(Scenarios, HoldTwiceWithOneTrace) {
   const bool payload = scenario.modes != Modes::reference_twice;
   const Outcome first = play(scenario, payload ? PayloadMode::bytes : PayloadMode::reference);
   expect_none(violations(scenario, first));
+  fmt::print("{}\n", figures(scenario, first));
   const bool bytes_again = scenario.modes == Modes::bytes_twice;
   const Outcome again = play(scenario, bytes_again ? PayloadMode::bytes : PayloadMode::reference);
   EXPECT_EQ(first.trace_hash, again.trace_hash)
