@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "apps/perf/flags.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "apps/perf/plan.hpp"
+#include "tests/unit/apps/temporary_folder.hpp"
+
+namespace longhaul::apps::perf {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::HasSubstr;
+
+Result<CommandLine> parse(std::vector<const char*> arguments) {
+  arguments.insert(arguments.begin(), "longhaul-perf");
+  return parse_command_line(static_cast<int>(arguments.size()), arguments.data());
+}
+
+Options options_of(std::vector<const char*> arguments) {
+  auto line = parse(std::move(arguments));
+  EXPECT_TRUE(line) << line.error().context;
+  return line ? line->options : Options{};
+}
+
+std::string error_of(std::vector<const char*> arguments) {
+  auto line = parse(std::move(arguments));
+  return line ? "accepted" : line.error().context;
+}
+
+TEST(Flags, AServerAndAClientNeedNothingElse) {
+  EXPECT_EQ(options_of({"-s"}).role, Role::server);
+  const Options client = options_of({"-c", "192.0.2.1"});
+  EXPECT_EQ(client.role, Role::client);
+  EXPECT_EQ(client.host, "192.0.2.1");
+  EXPECT_EQ(client.port, 5201);
+  EXPECT_EQ(client.security, "none");
+}
+
+TEST(Flags, EveryFlagOfAClientIsUnderstood) {
+  const Options options = options_of({"-c",        "h",
+                                      "-p",        "7000",
+                                      "-t",        "2.5",
+                                      "-O",        "1",
+                                      "-i",        "0.5",
+                                      "-P",        "8",
+                                      "-b",        "900M",
+                                      "-C",        "fixed",
+                                      "-J",        "--shape",
+                                      "4096x4096", "--dtype",
+                                      "bf16",      "--mtu",
+                                      "1500",      "--peer-timeout",
+                                      "3",         "--heartbeat",
+                                      "100ms",     "--inject-loss",
+                                      "1%",        "--inject-delay",
+                                      "25ms",      "--inject-reorder",
+                                      "0.02",      "--inject-corrupt",
+                                      "3%",        "--rtt-max",
+                                      "300ms",     "--seed",
+                                      "9"});
+  EXPECT_EQ(options.port, 7000);
+  EXPECT_EQ(options.time, 2500ms);
+  EXPECT_EQ(options.omit, 1s);
+  EXPECT_EQ(options.interval, 500ms);
+  EXPECT_EQ(options.parallel, 8u);
+  EXPECT_EQ(options.rate_bps, 900'000'000u);
+  EXPECT_EQ(options.controller, "fixed");
+  EXPECT_TRUE(options.json);
+  EXPECT_EQ(options.extents, (std::vector<std::uint64_t>{4096, 4096}));
+  EXPECT_EQ(options.dtype, Dtype::bf16);
+  EXPECT_EQ(options.mtu, 1500u);
+  EXPECT_EQ(options.peer_timeout, Duration(3s));
+  EXPECT_EQ(options.heartbeat, Duration(100ms));
+  EXPECT_DOUBLE_EQ(options.inject.loss, 0.01);
+  EXPECT_EQ(options.inject.delay, 25ms);
+  EXPECT_DOUBLE_EQ(options.inject.reorder, 0.02);
+  EXPECT_DOUBLE_EQ(options.inject.corrupt, 0.03);
+  EXPECT_EQ(options.rtt_max, Duration(300ms));
+  EXPECT_EQ(options.seed, 9u);
+}
+
+TEST(Flags, ANumberIsTransfersAndWithASuffixBytes) {
+  EXPECT_EQ(options_of({"-c", "h", "-n", "100"}).amount.transfers, 100u);
+  EXPECT_EQ(options_of({"-c", "h", "-n", "1G"}).amount.bytes, 1u << 30);
+  EXPECT_EQ(options_of({"-c", "h", "--bytes", "1G"}).amount.bytes, 1u << 30);
+  EXPECT_THAT(error_of({"-c", "h", "-n", "0"}), HasSubstr("--number"));
+}
+
+TEST(Flags, HelpAndVersionNeedNoRole) {
+  EXPECT_EQ(parse({"--help"}).value().command, Command::help);
+  EXPECT_EQ(parse({"-h"}).value().command, Command::help);
+  EXPECT_EQ(parse({"--version"}).value().command, Command::version);
+}
+
+TEST(Flags, WrongValuesNameTheFlagAndTheRemedy) {
+  EXPECT_THAT(error_of({"-c", "h", "--size", "big"}),
+              testing::AllOf(HasSubstr("--size"), HasSubstr("such as 64M")));
+  EXPECT_THAT(error_of({"-c", "h", "--dtype", "f99"}), HasSubstr("--dtype"));
+  EXPECT_THAT(error_of({"-c", "h", "-p", "70000"}), HasSubstr("--port"));
+  EXPECT_THAT(error_of({"-c", "h", "-p", "0"}), HasSubstr("--port"));
+  EXPECT_THAT(error_of({"-c", "h", "-t", "0"}), HasSubstr("--time"));
+  EXPECT_THAT(error_of({"-c", "h", "-P", "0"}), HasSubstr("--parallel"));
+  EXPECT_THAT(error_of({"-c", "h", "-b", "12"}), HasSubstr("--bitrate"));
+  EXPECT_THAT(error_of({"-c", "h", "--mtu", "500"}), HasSubstr("--mtu"));
+  EXPECT_THAT(error_of({"-c", "h", "--inject-delay", "25"}), HasSubstr("25ms"));
+  EXPECT_THAT(error_of({"-c", ""}), HasSubstr("--client"));
+}
+
+TEST(Flags, UnknownAndIncompleteFlagsAreRefused) {
+  EXPECT_NE(error_of({"-c", "h", "--nonsense"}), "accepted");
+  EXPECT_NE(error_of({"-c"}), "accepted");
+  EXPECT_NE(error_of({"-c", "h", "stray"}), "accepted");
+  EXPECT_NE(error_of({"-c", "h", "-t", "1", "-t", "2"}), "accepted");
+}
+
+TEST(Flags, ContradictionsAreNamed) {
+  EXPECT_THAT(error_of({}), HasSubstr("-s"));
+  EXPECT_NE(error_of({"-s", "-c", "h"}), "accepted");
+  EXPECT_THAT(error_of({"-s", "-t", "5"}), HasSubstr("client decides"));
+  EXPECT_THAT(error_of({"-c", "h", "--output", "f"}), HasSubstr("server"));
+  EXPECT_THAT(error_of({"-c", "h", "-1"}), HasSubstr("server"));
+  EXPECT_THAT(error_of({"-c", "h", "-t", "1", "-n", "1"}), HasSubstr("one of them"));
+  EXPECT_THAT(error_of({"-c", "h", "--size", "1M", "--shape", "2"}), HasSubstr("one of them"));
+  EXPECT_THAT(error_of({"-c", "h", "-n", "5", "-O", "1"}), HasSubstr("-O"));
+  EXPECT_THAT(error_of({"-c", "h", "--file", "f", "-t", "1"}), HasSubstr("--file"));
+}
+
+TEST(Flags, NoNameIsUsedTwice) {
+  std::set<std::string_view> long_names;
+  std::set<char> short_names;
+  for (const Flag& flag : flags()) {
+    EXPECT_TRUE(long_names.insert(flag.long_name).second) << flag.long_name;
+    if (flag.short_name != '\0') {
+      EXPECT_TRUE(short_names.insert(flag.short_name).second) << flag.short_name;
+    }
+    EXPECT_FALSE(flag.help.empty());
+  }
+}
+
+TEST(Flags, HelpAndReadmeNameEveryFlag) {
+  const std::string help = help_text();
+  const std::string readme = TemporaryFolder::read(LONGHAUL_PERF_README);
+  for (const Flag& flag : flags()) {
+    EXPECT_THAT(help, HasSubstr("--" + std::string(flag.long_name)));
+  }
+  EXPECT_THAT(help, HasSubstr("Examples"));
+  EXPECT_THAT(readme, HasSubstr(flag_table_markdown()))
+      << "bring the table in the README up to date";
+}
+
+TEST(Plan, AStreamIsSixtyFourMebibytesForTenSeconds) {
+  const TestPlan plan = plan_stream(options_of({"-c", "h"}), 1).value();
+  EXPECT_EQ(plan.bytes, 64u << 20);
+  EXPECT_EQ(plan.dtype, Dtype::u8);
+  EXPECT_EQ(plan.time, 10s);
+  EXPECT_EQ(plan.transfers, 0u);
+  EXPECT_TRUE(check_plan(plan));
+}
+
+TEST(Plan, BytesBecomeWholeTransfers) {
+  const TestPlan plan =
+      plan_stream(options_of({"-c", "h", "-n", "100M", "--size", "64M"}), 1).value();
+  EXPECT_EQ(plan.transfers, 2u);
+  EXPECT_EQ(plan.time.count(), 0);
+  EXPECT_TRUE(check_plan(plan));
+  EXPECT_FALSE(plan_stream(options_of({"-c", "h", "-n", "1M", "--size", "0"}), 1));
+}
+
+TEST(Plan, ShapeAndDtypeMakeTheSize) {
+  const TestPlan plan =
+      plan_stream(options_of({"-c", "h", "--shape", "16x3", "--dtype", "f64"}), 1).value();
+  EXPECT_EQ(plan.bytes, 16u * 3 * 8);
+  EXPECT_FALSE(plan_stream(options_of({"-c", "h", "--size", "7", "--dtype", "f32"}), 1));
+  EXPECT_FALSE(plan_stream(
+      options_of({"-c", "h", "--shape", "4294967296x4294967296", "--dtype", "f32"}), 1));
+}
+
+}  // namespace
+}  // namespace longhaul::apps::perf
