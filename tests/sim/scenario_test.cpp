@@ -53,12 +53,18 @@ INSTANTIATE_TEST_SUITE_P(Control, Scenarios, testing::ValuesIn(control_table()),
 // Must fail in every way a checker looks for: each of its expectations is impossible.
 Scenario canary() {
   using std::chrono::milliseconds;
-  Scenario scenario{.name = "canary",
-                    .line = {.rate_bps = 1'000'000'000, .rtt = milliseconds(10), .mtu = 1500},
-                    .there = {.loss = 0.02},
-                    .modes = Modes::bytes_twice,
-                    .loads = {{.bytes = kMiB, .sender = Status::cancelled}},
-                    .sabotage = true};
+  Scenario scenario{
+      .name = "canary",
+      .line = {.rate_bps = 1'000'000'000, .rtt = milliseconds(10), .mtu = 1500},
+      .there = {.loss = 0.02},
+      .back = {.reorder_probability = 1e-18,
+               .loss = 1e-18,
+               .duplicate = 1e-18,
+               .corrupt = 1e-18,
+               .down = {{Timestamp{} + milliseconds(2000), Timestamp{} + milliseconds(2001)}}},
+      .modes = Modes::bytes_twice,
+      .loads = {{.bytes = kMiB, .sender = Status::cancelled}},
+      .sabotage = true};
   scenario.expect = {.completion_max = 0.5,
                      .packets_max = 0.5,
                      .retransmitted_max = 0,
@@ -69,6 +75,7 @@ Scenario canary() {
                      .max_datagram = 9999,
                      .black_holes = 7,
                      .migrations_min = 1,
+                     .limited_by_receiver_min = std::chrono::hours(1),
                      .dropped = DropReason::invalid_token};
   return scenario;
 }
@@ -82,7 +89,10 @@ TEST(Canary, IsCaughtByEveryChecker) {
        {"the send ended with completed, not cancelled", "the receiver's memory differs",
         "completion took", "the client sent", "were sent again", "the last request ended",
         "the first byte came", "four RTTs carried", "PLPMTU is", "black holes were seen",
-        "migrations", "counted no drop", "the heap grew"}) {
+        "migrations", "accounted to the receiver", "counted no drop", "the heap grew",
+        "line back lost no packet", "line back corrupted no packet",
+        "line back duplicated no packet", "line back reordered no packet",
+        "line back while down dropped no packet"}) {
     EXPECT_TRUE(std::ranges::any_of(
         found, [&](const std::string& line) { return line.find(what) != std::string::npos; }))
         << "no checker said: " << what;
