@@ -42,14 +42,13 @@ Cubic::Cubic(const ControllerConfig& config)
 
 void Cubic::on_sent(const SentEvent& event) {
   rounds_.on_sent(event.now);
-  note_flight(event.bytes_in_flight);
+  flight_peak_ = std::max(flight_peak_, event.bytes_in_flight);
 }
 
 void Cubic::on_ack(const AckEvent& event) {
   if (event.smoothed_rtt > Duration::zero()) {
     smoothed_rtt_ = std::clamp(event.smoothed_rtt, kRttFloor, kRttCeiling);
   }
-  note_flight(saturated_sum(event.bytes_in_flight, event.acked_bytes));
   watch_round(event);
   if (event.ce_packets > 0) {
     untouched_ = false;
@@ -113,10 +112,6 @@ void Cubic::on_max_datagram_changed(std::uint64_t max_datagram) {
 // about it (RFC 9438 §4.6 asks for this of controllers that reduce cwnd instead of flight_size).
 bool Cubic::window_in_use() const {
   return state_.window / 2 <= std::max(flight_peak_, flight_peak_previous_);
-}
-
-void Cubic::note_flight(std::uint64_t bytes) {
-  flight_peak_ = std::max(flight_peak_, bytes);
 }
 
 void Cubic::watch_round(const AckEvent& event) {

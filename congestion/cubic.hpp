@@ -61,7 +61,6 @@ class Cubic final : public Controller {
 
   bool in_recovery(Timestamp sent_at) const { return sent_at <= recovery_start_; }
   bool window_in_use() const;
-  void note_flight(std::uint64_t bytes);
   void watch_round(const AckEvent& event);
   bool handle_congestion(Timestamp now, Timestamp sent_at);
   void grow(std::uint64_t acked_bytes, Timestamp now);

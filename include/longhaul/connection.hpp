@@ -36,15 +36,15 @@ class LONGHAUL_API Connection {
 
   /// Starts the n-th send of `tag`. `tensor` memory is borrowed until the terminal status.
   Result<Transfer> send_tensor(Tag tag, const ConstTensorView& tensor,
-                               const SendOptions& options = {});
+                               const SendOptions& options = {}) const;
   /// Posts the n-th receive of `tag`; dtype and shape must equal the sender's.
   Result<Transfer> recv_tensor(Tag tag, const TensorView& tensor,
-                               const ReceiveOptions& options = {});
+                               const ReceiveOptions& options = {}) const;
   /// Many tensors as one transfer with one completion. The span is read during the call only.
   Result<Transfer> send_tensors(Tag tag, std::span<const ConstTensorView> tensors,
-                                const SendOptions& options = {});
+                                const SendOptions& options = {}) const;
   Result<Transfer> recv_tensors(Tag tag, std::span<const TensorView> tensors,
-                                const ReceiveOptions& options = {});
+                                const ReceiveOptions& options = {}) const;
 
   /// Waits until an asynchronous connect ended. On a `caller_polls` endpoint it drives it
   /// meanwhile.

@@ -46,23 +46,23 @@ std::string Connection::reason() const {
 }
 
 Result<Transfer> Connection::send_tensor(Tag tag, const ConstTensorView& tensor,
-                                         const SendOptions& options) {
+                                         const SendOptions& options) const {
   return send_tensors(tag, {&tensor, 1}, options);
 }
 
 Result<Transfer> Connection::recv_tensor(Tag tag, const TensorView& tensor,
-                                         const ReceiveOptions& options) {
+                                         const ReceiveOptions& options) const {
   return recv_tensors(tag, {&tensor, 1}, options);
 }
 
 Result<Transfer> Connection::send_tensors(Tag tag, std::span<const ConstTensorView> tensors,
-                                          const SendOptions& options) {
+                                          const SendOptions& options) const {
   if (state_ == nullptr) return no_connection();
   return handle_of(state_->endpoint->send(*state_, tag, tensors, options));
 }
 
 Result<Transfer> Connection::recv_tensors(Tag tag, std::span<const TensorView> tensors,
-                                          const ReceiveOptions& options) {
+                                          const ReceiveOptions& options) const {
   if (state_ == nullptr) return no_connection();
   return handle_of(state_->endpoint->receive(*state_, tag, tensors, options));
 }

@@ -21,7 +21,7 @@ namespace longhaul::api {
 namespace {
 
 // How long a closing endpoint stays to tell its peers.
-constexpr Duration kLinger = std::chrono::milliseconds(50);
+constexpr Duration kLinger = std::chrono::milliseconds(20);
 // How long a waiting thread sleeps while another one turns the worker.
 constexpr Duration kTurnPatience = std::chrono::milliseconds(1);
 constexpr std::uint32_t kBucketsMin = 256;

@@ -42,8 +42,8 @@ struct TxDatagram {
   Timestamp departure{};
   Ecn ecn = Ecn::not_ect;
   std::uint8_t dscp = 0;
-  /// Payload mode `reference` only, and never set by the core: a decorator damaged bytes that nobody
-  /// carries; the receiver sees it as RxDatagram::damaged.
+  /// Payload mode `reference` only, and never set by the core: a decorator damaged bytes that
+  /// nobody carries; the receiver sees it as RxDatagram::damaged.
   bool damaged = false;
 
   std::size_t size() const noexcept { return head_size + payload.size(); }

@@ -194,7 +194,7 @@ void Connection::handle_timeout(Timestamp now) {
     life_.closing.finish();
     return;
   }
-  senders_.handle_timeout(now);
+  senders_.handle_timeout(now, 3 * path_.rtt().pto());
   receivers_.handle_timeout(now);
   path_.mtu().handle_timeout(now);
   if (path_.mtu().take_changed()) apply_mtu_change(now);

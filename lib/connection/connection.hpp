@@ -105,6 +105,7 @@ class Connection {
                      bool& ping);
   bool handle_frame(Timestamp now, const wire::Frame& frame);
   bool handle_ack(Timestamp now, const wire::Ack& ack);
+  Duration all_sent_grace() const noexcept;
   void settle(Timestamp now, TrafficClass c, const recovery::AckOutcome& outcome);
   void settle_lost(Timestamp now, std::span<const recovery::Settled> lost,
                    path::Path::Settlement& sums);

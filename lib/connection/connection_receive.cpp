@@ -150,11 +150,17 @@ bool Connection::handle_frame(Timestamp now, const wire::Frame& frame) {
           [&](const wire::ReceiveEnd& value) { return senders_.on_receive_end(now, value); },
           [&](const wire::Refetch& value) { return senders_.on_refetch(value); },
           [&](const wire::AllSent& value) {
-            receivers_.on_all_sent(now, value, path_.rtt().pto());
+            receivers_.on_all_sent(now, value, all_sent_grace());
             return true;
           },
       },
       frame);
+}
+
+// What left before ALL_SENT may still be behind it: other classes queue apart, and paths jitter.
+Duration Connection::all_sent_grace() const noexcept {
+  return std::max<Duration>(path_.rtt().smoothed() / 8 + path_.rtt().variation(),
+                            std::chrono::milliseconds(2));
 }
 
 bool Connection::handle_ack(Timestamp now, const wire::Ack& ack) {

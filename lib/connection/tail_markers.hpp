@@ -16,10 +16,13 @@ namespace longhaul::connection {
 class TailMarkers {
  public:
   /// A data packet leaves at `departure`.
-  void on_data_sent(TrafficClass c, Timestamp departure, Duration window) noexcept {
+  void on_data_sent(TrafficClass c, Timestamp departure, Duration window,
+                    Duration smoothed_rtt) noexcept {
     Marker& marker = markers_[static_cast<std::size_t>(c)];
-    // A machine cannot usefully act on less; the wire would only see noise.
-    marker.window = std::max(window, Duration{std::chrono::microseconds(20)});
+    // Where retransmissions follow each other closely, each would ask for markers of its own. A wait this small
+    // against the round trip costs no time worth the packets, and a machine cannot act on less.
+    marker.window = std::max({window, Duration{std::chrono::microseconds(20)},
+                              std::min<Duration>(smoothed_rtt / 256, std::chrono::microseconds(200))});
     marker.step = 0;
     marker.due = departure + marker.window;
   }

@@ -185,7 +185,7 @@ void Endpoint::Impl::refuse(Timestamp now, const base::RxDatagram& datagram,
 void Endpoint::Impl::reply_reset(Timestamp now, const base::RxDatagram& datagram,
                                  std::uint32_t cid) {
   // Smaller than what asked for it, so that two endpoints never keep each other busy.
-  if (datagram.data.size() <= wire::kResetDatagramMin) return;
+  if (datagram.size() <= wire::kResetDatagramMin) return;
   std::array<std::byte, wire::kResetDatagramMin> bytes;
   for (std::byte& byte : bytes) byte = static_cast<std::byte>(random_.next());
   wire::write_reset(cid, reset_token(cid), bytes);

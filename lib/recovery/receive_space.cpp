@@ -37,11 +37,11 @@ void ReceiveSpace::on_received(Timestamp now, const Arrival& arrival, const AckT
 
   received_.insert(arrival.number, arrival.number + 1);
   if (arrival.number >= next_expected_) {
-    if (arrival.number > next_expected_) note_new_gap(now, next_expected_, arrival.number, timing);
+    if (arrival.number > next_expected_) note_new_gap(now, next_expected_, arrival, timing);
     next_expected_ = arrival.number + 1;
     largest_at_ = now;
   } else {
-    note_late(now, arrival.number, timing);
+    note_late(now, arrival, timing);
   }
 
   if (arrival.urgent) ask(now);
@@ -53,22 +53,25 @@ void ReceiveSpace::on_received(Timestamp now, const Arrival& arrival, const AckT
 
 // A gap is worth reporting once three more packets could have followed it: earlier, the sender
 // would not yet believe it.
-void ReceiveSpace::note_new_gap(Timestamp now, std::uint64_t begin, std::uint64_t end,
+void ReceiveSpace::note_new_gap(Timestamp now, std::uint64_t begin, const Arrival& arrival,
                                 const AckTiming& timing) {
-  const RecentGap gap{begin, end, now};
+  const RecentGap gap{begin, arrival.number, now};
   if (recent_gaps_.size() < kRecentGaps) {
     recent_gaps_.push_back(gap);
   } else {
     recent_gaps_[recent_next_] = gap;
     recent_next_ = (recent_next_ + 1) % kRecentGaps;
   }
+  // Gaps among packets that want no answer (the peer's own ACKs) are nobody's business.
+  if (!arrival.ack_eliciting) return;
   const Duration wait = std::clamp(4 * interarrival_, kGapDelayMin, kGapDelayMax);
   ask(std::max(now + wait, last_ack_ + timing.spacing_min));
 }
 
-void ReceiveSpace::note_late(Timestamp now, std::uint64_t number, const AckTiming& timing) {
+void ReceiveSpace::note_late(Timestamp now, const Arrival& arrival, const AckTiming& timing) {
+  const std::uint64_t number = arrival.number;
   if (number < reported_from_) old_gap_filled_ = true;
-  ask(std::max(now, last_ack_ + timing.spacing_min));
+  if (arrival.ack_eliciting) ask(std::max(now, last_ack_ + timing.spacing_min));
   // The ring is ordered by number from recent_next_ on, wrapping.
   const std::size_t count = recent_gaps_.size();
   std::size_t low = 0;

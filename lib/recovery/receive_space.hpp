@@ -52,8 +52,9 @@ class ReceiveSpace {
   std::uint64_t packets() const noexcept { return packets_; }
 
  private:
-  void note_new_gap(Timestamp now, std::uint64_t begin, std::uint64_t end, const AckTiming& timing);
-  void note_late(Timestamp now, std::uint64_t number, const AckTiming& timing);
+  void note_new_gap(Timestamp now, std::uint64_t begin, const Arrival& arrival,
+                    const AckTiming& timing);
+  void note_late(Timestamp now, const Arrival& arrival, const AckTiming& timing);
   void ask(Timestamp when) noexcept;
 
   struct RecentGap {

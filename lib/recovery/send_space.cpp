@@ -12,6 +12,12 @@ namespace {
 constexpr std::int64_t kPacketTimes = 3;
 // What was learned fades over some 16 RTT.
 constexpr std::int64_t kDecay = 16;
+constexpr std::uint64_t kLatenessMaxUs = 10'000'000;
+
+// An eighth and three packets on top: the next late packet may be a little later than the last.
+Duration with_margin(Duration lateness, Duration packet_time) {
+  return lateness.count() == 0 ? Duration{} : lateness + lateness / 8 + kPacketTimes * packet_time;
+}
 }  // namespace
 
 void SendSpace::on_sent(const SentPacket& packet) {
@@ -145,14 +151,19 @@ std::span<const Settled> SendSpace::lose_larger_than(std::uint32_t size) {
 void SendSpace::learn_window(Timestamp now, const wire::Ack& ack, Duration packet_time,
                              Duration smoothed_rtt) {
   if (now - window_decayed_at_ >= smoothed_rtt) {
-    learned_window_ -= learned_window_ / kDecay;
+    lateness_ -= lateness_ / kDecay;
+    // What was added for growth is given back faster than what was measured.
+    if (learned_window_ > with_margin(lateness_, packet_time))
+      learned_window_ = with_margin(lateness_, packet_time) +
+                        (learned_window_ - with_margin(lateness_, packet_time)) / 2;
     window_decayed_at_ = now;
   }
-  if (ack.lateness_us > 0) {
-    // An eighth and a packet on top: the next late packet may be a little later than the last.
-    const Duration seen =
-        std::chrono::microseconds(std::min<std::uint64_t>(ack.lateness_us, 10'000'000));
-    learned_window_ = std::max(learned_window_, seen + seen / 8 + kPacketTimes * packet_time);
+  const Duration seen =
+      std::chrono::microseconds(std::min<std::uint64_t>(ack.lateness_us, kLatenessMaxUs));
+  if (seen > lateness_) {
+    // While the lateness still grows the next packet will be later than any so far; doubling stays ahead.
+    lateness_ = seen;
+    learned_window_ = std::max(learned_window_, 2 * seen + kPacketTimes * packet_time);
   }
   set_minimum_window(packet_time);
 }

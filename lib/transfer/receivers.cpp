@@ -152,9 +152,10 @@ bool Receivers::on_send_end(Timestamp now, const wire::SendEnd& frame) {
   const auto it = by_key_.find({frame.tag, frame.n});
   if (it != by_key_.end() && table_.find(it->second)->posted) {
     const Entry& entry = *table_.find(it->second);
-    const bool enough =
-        entry.announced && frame.status == Status::timed_out && may_end_partial(entry);
-    end(now, it->second, enough ? Status::completed_partial : frame.status, frame.reason, false);
+    const bool asked = entry.announced && frame.status == Status::timed_out &&
+                       entry.announcement.reliability != Reliability::exact;
+    const bool enough = asked && may_end_partial(entry);
+    end(now, it->second, enough ? Status::completed_partial : frame.status, frame.reason, asked);
     return true;
   }
   if (it != by_key_.end()) discard(it->second);

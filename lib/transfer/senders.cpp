@@ -249,13 +249,27 @@ Senders::Next Senders::after_chunk(Timestamp now, SlotHandle handle, Entry& entr
   return Next::chunk;
 }
 
-void Senders::handle_timeout(Timestamp now) {
+void Senders::handle_timeout(Timestamp now, Duration verdict_wait) {
   while (deadlines_.next() <= now) {
     const SlotHandle handle = deadlines_.first();
-    const Entry* entry = table_.find(handle);
-    const char* reason = entry->waiting ? "deadline passed: the peer posted no receive"
-                                        : "deadline of the send passed";
-    end_with_word(now, handle, Status::timed_out, reason);
+    Entry* entry = table_.find(handle);
+    const bool may_be_enough = entry->transfer.options().reliability != Reliability::exact;
+    if (may_be_enough && !entry->waiting && !entry->verdict_asked) {
+      // The receiver knows whether what it has is enough; its word ends both sides.
+      entry->verdict_asked = true;
+      deadlines_.pop();
+      entry->deadline = now + verdict_wait;
+      deadlines_.add(entry->deadline, handle);
+      context_.control.push(now, wire::SendEnd{entry->transfer.tag(), entry->transfer.n(),
+                                               Status::timed_out, "deadline of the send passed"});
+      continue;
+    }
+    if (entry->verdict_asked)
+      end(handle, Status::timed_out, "deadline passed, and the receiver did not say what it has");
+    else
+      end_with_word(now, handle, Status::timed_out,
+                    entry->waiting ? "deadline passed: the peer posted no receive"
+                                   : "deadline of the send passed");
   }
 }
 

@@ -37,19 +37,35 @@ def opens_function(head):
     return '=' not in before or 'operator' in before or '[' in before
 
 
+def is_table(body):
+    """A body that only returns a braced list: data, which may be as long as it needs to be."""
+    return re.match(r'\s*return\s*[\w:<>, ]*\{', body) is not None and statements(body) == 1
+
+
+def statements(body):
+    """How many `;` stand outside inner braces and parentheses."""
+    depth, count = 0, 0
+    for char in body:
+        depth += (char in '{(') - (char in '})')
+        count += char == ';' and depth == 0
+    return count
+
+
 def functions(text):
-    """Yields (name, first line, number of lines) of each function, from its head to its brace."""
+    """Yields (name, first line, number of lines) of each function, from its head to its brace;
+    a table counts as one line."""
     text = blank(text)
     outer = []             # what each open brace outside functions is
     head_start = 0
     pending = None         # where a function began whose member initialisers use braces
-    inside, start, name = 0, 0, ''
+    inside, start, name, body_start = 0, 0, '', 0
     for position, char in enumerate(text):
         if inside:
             inside += (char == '{') - (char == '}')
             if inside == 0:
                 last = text.count('\n', 0, position) + 1
-                yield name, start, last - start + 1
+                table = is_table(text[body_start:position])
+                yield name, start, 1 if table else last - start + 1
                 head_start = position + 1
             continue
         if char == '{':
@@ -65,7 +81,7 @@ def functions(text):
                 if continues and re.search(r'[\w>]\s*$', head) and ':' in head:
                     outer.append('initialiser')
                     continue
-                inside, start, pending = 1, pending, None
+                inside, start, pending, body_start = 1, pending, None, position + 1
             else:
                 outer.append('scope')
                 head_start = position + 1

@@ -3,6 +3,7 @@
 usage: headers.py SOURCE_ROOT BUILD_ROOT public|private COMPILER [FLAG…]"""
 
 import os
+import re
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -10,19 +11,33 @@ from pathlib import Path
 
 import tree
 
+INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]', re.MULTILINE)
 WARNINGS = ['-Wall', '-Wextra', '-Wpedantic', '-Wshadow', '-Wconversion', '-Wsign-conversion',
             '-Wold-style-cast', '-Wnon-virtual-dtor', '-Wundef', '-Wextra-semi', '-Werror']
 
 
 def headers(root, kind):
-    """Public ones are what users compile; private ones need a folder's own flags only if their
-    backend does, and those folders (DPDK, liburing) are left to their own build."""
+    """Public ones are what users compile. Of the private ones those are left out that a source file
+    includes before anything else: the build has compiled them alone. DPDK's have flags of their
+    own and are left to their folder."""
     if kind == 'public':
-        return sorted((root / 'include').rglob('*.h*'))
-    found = []
-    for folder in ('lib', 'congestion', 'fec', 'apps', 'tests'):
-        found += (root / folder).rglob('*.hpp')
-    return sorted(path for path in found if 'dpdk' not in path.parts)
+        return sorted((root / 'include').rglob('*.h*')), 0
+    found = [path for path in tree.cpp_files(root)
+             if path.suffix == '.hpp' and path.parts[0] not in ('include', 'perf')]
+    proven = first_includes(root)
+    left = [path for path in found if path.as_posix() not in proven and 'dpdk' not in path.parts]
+    return [root / path for path in left], len(found) - len(left)
+
+
+def first_includes(root):
+    """The headers that are the first thing some source file includes."""
+    first = set()
+    for path in tree.cpp_files(root):
+        if path.suffix == '.cpp':
+            match = INCLUDE.search('\n'.join(tree.lines_of(root, path)))
+            if match:
+                first.add(match.group(1))
+    return first
 
 
 def compile_alone(root, build, header, kind, compiler):
@@ -47,10 +62,11 @@ def compile_alone(root, build, header, kind, compiler):
 
 def main():
     root, build, kind = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]
-    found = headers(root, kind)
+    found, proven = headers(root, kind)
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         results = pool.map(lambda h: compile_alone(root, build, h, kind, sys.argv[4:]), found)
-    tree.report(f'{kind} headers', [finding for finding in results if finding], len(found))
+    tree.report(f'{kind} headers', [finding for finding in results if finding],
+                len(found) + proven)
 
 
 if __name__ == '__main__':

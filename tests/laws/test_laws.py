@@ -242,6 +242,13 @@ enum class E { a, b };
     def test_a_test_case_is_a_function(self):
         self.assertEqual([('TEST', 1, 3)], self.found('TEST(Suite, name) {\n  x();\n}\n'))
 
+    def test_a_table_may_be_long(self):
+        rows = '      {1, [](int x) { return x; }},\n' * 99
+        table = 'std::vector<Row> f() {\n  return {\n' + rows + '  };\n}\n'
+        self.assertEqual([('f', 1, 1)], self.found(table))
+        code = table.replace('  return {\n', '  g();\n  return {\n')
+        self.assertEqual([('f', 1, 104)], self.found(code))
+
     def test_raw_strings_and_digit_separators_do_not_confuse(self):
         text = 'int f() {\n  g(R"({{)", 1\'000);\n}\n'
         self.assertEqual([('f', 1, 3)], self.found(text))

@@ -14,7 +14,8 @@ constexpr Line kJumbo{.rate_bps = 1'000'000'000, .rtt = milliseconds(40), .mtu =
 constexpr Line kEthernet{.rate_bps = 1'000'000'000, .rtt = milliseconds(40), .mtu = 1500};
 constexpr std::uint64_t kBytes = 32u << 20;
 
-// What a gateway's inner loop is: receive with piece events, send what is verified so far.
+// What a gateway's inner loop is: receive with piece events, send what has been placed so far: the last receiver
+// verifies all of it.
 class Relay {
  public:
   Relay(Peer& peer, Connection from, Connection to, std::span<std::byte> memory) : peer_(peer) {
@@ -31,10 +32,10 @@ class Relay {
   void turn() {
     for (; next_ < peer_.seen().size(); ++next_) {
       const Completion& completion = peer_.seen()[next_].completion;
-      if (completion.kind != Kind::verified) continue;
-      verified_.insert(completion.range.begin, completion.range.end);
+      if (completion.kind != Kind::placed) continue;
+      placed_.insert(completion.range.begin, completion.range.end);
     }
-    const std::uint64_t prefix = verified_.first_missing(0);
+    const std::uint64_t prefix = placed_.first_missing(0);
     if (prefix > ready_) must(out_.ready(ready_ = prefix), "ready");
   }
 
@@ -42,7 +43,7 @@ class Relay {
   Peer& peer_;
   Transfer out_;
   std::size_t next_ = 0;
-  base::IntervalSet verified_;
+  base::IntervalSet placed_;
   std::uint64_t ready_ = 0;
 };
 

@@ -121,7 +121,8 @@ Table loss_table() {
        .line = kEthernet,
        .back = {.loss = 0.9},
        .loads = {{.bytes = 8 * kMiB}},
-       .expect = {.completion_max = 3, .packets_max = 2}},
+       // The word that a receive is posted has to get through first: a copy a round trip, one in ten arrives.
+       .expect = {.completion_max = 20, .packets_max = 2}},
       {.name = "high_delay",
        .line = {.rate_bps = 1'000'000'000, .rtt = milliseconds(1500)},
        .there = {.loss = 0.001},

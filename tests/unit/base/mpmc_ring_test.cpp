@@ -62,6 +62,29 @@ TEST(MpmcRing, keeps_nothing_of_popped_items_and_destroys_the_rest) {
   EXPECT_EQ(token.use_count(), 1);
 }
 
+/// Counts the objects that exist, moved-from ones included.
+struct Counted {
+  explicit Counted(int& alive_) noexcept : alive(&alive_) { ++*alive; }
+  Counted(Counted&& other) noexcept : alive(other.alive) { ++*alive; }
+  Counted& operator=(Counted&&) noexcept { return *this; }
+  ~Counted() { --*alive; }
+  int* alive;
+};
+
+TEST(MpmcRing, an_object_lives_in_it_only_between_push_and_pop) {
+  int alive = 0;
+  {
+    MpmcRing<Counted> ring(4);
+    EXPECT_EQ(alive, 0);
+    Counted out(alive);
+    for (int i = 0; i < 3; ++i) ring.try_push(Counted(alive));
+    EXPECT_EQ(alive, 4);
+    ring.try_pop(out);
+    EXPECT_EQ(alive, 3);
+  }
+  EXPECT_EQ(alive, 0);
+}
+
 struct Item {
   std::uint32_t producer = 0;
   std::uint32_t sequence = 0;

@@ -215,6 +215,16 @@ TEST(PacketNumber, expands_across_the_ends_of_32_bits) {
       << "nothing lies above 2^62 - 1";
 }
 
+TEST(PacketNumber, takes_the_higher_one_of_two_that_are_equally_near) {
+  constexpr std::uint64_t kExpected = std::uint64_t{5} << 32 | 7;
+  constexpr std::uint64_t kHalf = std::uint64_t{1} << 31;
+  EXPECT_EQ(expand_packet_number(kExpected - 1, static_cast<std::uint32_t>(kExpected + kHalf)),
+            kExpected + kHalf);
+  constexpr std::uint64_t kHigh = kExpected + kHalf;  // whose tie lies across a multiple of 2^32
+  EXPECT_EQ(expand_packet_number(kHigh - 1, static_cast<std::uint32_t>(kHigh + kHalf)),
+            kHigh + kHalf);
+}
+
 TEST(PacketNumber, is_the_nearest_one_to_the_next_expected) {
   base::Random random(45);
   constexpr std::uint64_t kHalf = std::uint64_t{1} << 31;

@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <atomic>
+#include <thread>
+
+#include "tests/api/fixture.hpp"
+
+namespace longhaul::tests {
+namespace {
+
+class Connections : public PairTest {
+ protected:
+  /// Waits for a completion of this kind; fails the test if none comes.
+  static Completion next(Endpoint& endpoint, Completion::Kind kind) {
+    const auto deadline = std::chrono::steady_clock::now() + kPatience;
+    while (std::chrono::steady_clock::now() < deadline) {
+      Completion completion;
+      if (endpoint.poll({&completion, 1}) == 1 && completion.kind == kind) return completion;
+      std::this_thread::sleep_for(milliseconds(1));
+    }
+    ADD_FAILURE() << "no completion of kind " << static_cast<int>(kind);
+    return {};
+  }
+};
+
+TEST_F(Connections, know_each_others_addresses) {
+  connect();
+  EXPECT_EQ(to_server_.remote_address(), server_.local_address());
+  EXPECT_EQ(to_client_.remote_address(), client_.local_address());
+  EXPECT_EQ(to_server_.status(), Status::completed);
+  EXPECT_EQ(to_client_.status(), Status::completed);
+  EXPECT_TRUE(to_server_.reason().empty());
+}
+
+TEST_F(Connections, an_asynchronous_connect_completes_with_its_cookie) {
+  connect();
+  ConnectOptions options;
+  options.cookie = 4711;
+  const auto connection = client_.connect_async(server_.local_address(), options);
+  ASSERT_TRUE(connection) << why(connection);
+  const Completion completion = next(client_, Completion::Kind::connected);
+  EXPECT_EQ(completion.status, Status::completed);
+  EXPECT_EQ(completion.cookie, 4711U);
+  EXPECT_EQ(completion.connection_id, connection->id());
+  EXPECT_TRUE(connection->wait_connected(seconds(1)));
+  next(server_, Completion::Kind::incoming);
+}
+
+TEST_F(Connections, a_server_that_is_not_there_times_out) {
+  connect();
+  ConnectOptions options;
+  options.timeout = milliseconds(200);
+  server_.close();
+  const auto connection = client_.connect(server_.local_address(), options);
+  ASSERT_FALSE(connection);
+  EXPECT_TRUE(connection.error().code == ErrorCode::timed_out ||
+              connection.error().code == ErrorCode::refused)
+      << why(connection);
+}
+
+TEST_F(Connections, an_endpoint_that_does_not_listen_lets_nobody_in) {
+  connect();
+  ConnectOptions options;
+  options.timeout = milliseconds(500);
+  const auto connection = server_.connect(client_.local_address(), options);
+  ASSERT_FALSE(connection);
+  EXPECT_TRUE(connection.error().code == ErrorCode::timed_out ||
+              connection.error().code == ErrorCode::refused)
+      << why(connection);
+  EXPECT_EQ(client_.accept().error().code, ErrorCode::invalid_argument);
+}
+
+TEST_F(Connections, impossible_addresses_are_refused_at_once) {
+  connect();
+  const auto six = SocketAddress::parse("::1", 5201).value();
+  EXPECT_EQ(client_.connect(six).error().code, ErrorCode::wrong_family);
+  EXPECT_EQ(client_.connect(loopback(0)).error().code, ErrorCode::invalid_argument);
+  ConnectOptions options;
+  options.timeout = Duration::zero();
+  EXPECT_EQ(client_.connect(server_.local_address(), options).error().code,
+            ErrorCode::invalid_argument);
+}
+
+TEST_F(Connections, accept_without_a_client_does_not_wait_or_times_out) {
+  connect();
+  EXPECT_EQ(server_.accept().error().code, ErrorCode::would_block);
+  EXPECT_EQ(server_.accept(milliseconds(20)).error().code, ErrorCode::timed_out);
+}
+
+TEST_F(Connections, closing_ends_both_sides_and_their_transfers) {
+  connect();
+  std::vector<std::uint8_t> target(100);
+  const auto here = to_server_.recv_tensor(1, view(target));
+  const auto there = to_client_.recv_tensor(1, view(target));
+  ASSERT_TRUE(here && there);
+  ASSERT_TRUE(to_server_.close("done for today"));
+  EXPECT_EQ(end_of(*here), Status::closed);
+  EXPECT_EQ(end_of(*there), Status::closed);
+  next(server_, Completion::Kind::disconnected);
+  next(client_, Completion::Kind::disconnected);
+  EXPECT_EQ(to_server_.status(), Status::closed);
+  EXPECT_EQ(to_client_.status(), Status::closed);
+  EXPECT_NE(to_client_.reason().find("done for today"), std::string::npos) << to_client_.reason();
+  const auto late = to_client_.send_tensor(1, view(std::as_const(target)));
+  ASSERT_FALSE(late);
+  EXPECT_EQ(late.error().code, ErrorCode::closed);
+  EXPECT_TRUE(to_server_.close()) << "closing twice changes nothing";
+}
+
+TEST_F(Connections, closing_the_endpoint_ends_everything_before_it_returns) {
+  connect();
+  std::vector<std::uint8_t> target(1 << 20);
+  std::vector<Transfer> transfers;
+  for (Tag tag = 0; tag < 50; ++tag) {
+    const auto receive = to_server_.recv_tensor(tag, view(target));
+    const auto send = to_server_.send_tensor(tag, view(std::as_const(target)));
+    ASSERT_TRUE(receive && send);
+    transfers.push_back(*receive);
+    transfers.push_back(*send);
+  }
+  client_.close();
+  for (const Transfer& transfer : transfers) {
+    EXPECT_EQ(transfer.status(), Status::closed) << transfer.reason();
+  }
+  EXPECT_EQ(to_server_.status(), Status::closed);
+  client_.close();
+  EXPECT_EQ(client_.completion_fd(), -1);
+  EXPECT_EQ(client_.connect(server_.local_address()).error().code, ErrorCode::closed);
+  EXPECT_EQ(client_.stats().error().code, ErrorCode::closed);
+  EXPECT_EQ(to_server_.recv_tensor(1, view(target)).error().code, ErrorCode::closed);
+
+  std::size_t completions = 0;
+  std::vector<Completion> batch(16);
+  while (const std::size_t count = client_.poll(batch)) {
+    for (std::size_t i = 0; i < count; ++i) {
+      completions += batch[i].kind == Completion::Kind::transfer ? 1U : 0U;
+    }
+  }
+  EXPECT_EQ(completions, transfers.size()) << "what ended can still be polled";
+  next(server_, Completion::Kind::disconnected);
+  EXPECT_EQ(to_client_.status(), Status::closed);
+}
+
+TEST_F(Connections, a_wait_ends_when_another_thread_closes_the_endpoint) {
+  connect();
+  std::vector<std::uint8_t> target(10);
+  const auto receive = to_server_.recv_tensor(1, view(target));
+  ASSERT_TRUE(receive);
+  std::thread waiter([&] { EXPECT_EQ(end_of(*receive), Status::closed); });
+  std::thread accepter([&] {
+    EXPECT_EQ(server_.accept(kPatience).error().code, ErrorCode::closed);
+  });
+  std::this_thread::sleep_for(milliseconds(20));
+  client_.close();
+  server_.close();
+  waiter.join();
+  accepter.join();
+}
+
+TEST_F(Connections, handles_outlive_the_endpoint) {
+  connect();
+  std::vector<std::uint8_t> target(10);
+  auto receive = to_server_.recv_tensor(1, view(target));
+  ASSERT_TRUE(receive);
+  client_ = Endpoint();
+  EXPECT_EQ(receive->status(), Status::closed);
+  EXPECT_TRUE(receive->cancel());
+  EXPECT_TRUE(to_server_.close());
+  EXPECT_EQ(to_server_.stats().error().code, ErrorCode::closed);
+}
+
+TEST_F(Connections, empty_handles_answer_closed) {
+  const Connection connection;
+  const Transfer transfer;
+  Endpoint endpoint;
+  EXPECT_FALSE(connection.valid() || transfer.valid() || endpoint.valid());
+  EXPECT_EQ(connection.status(), Status::closed);
+  EXPECT_EQ(transfer.wait().error().code, ErrorCode::closed);
+  EXPECT_EQ(endpoint.listen().error().code, ErrorCode::closed);
+  EXPECT_EQ(endpoint.connect(loopback(1)).error().code, ErrorCode::closed);
+  EXPECT_FALSE(endpoint.run_once());
+  endpoint.close();
+}
+
+TEST_F(Connections, statistics_count_what_was_moved) {
+  connect();
+  const auto source = pattern(1 << 20);
+  std::vector<std::uint8_t> target(source.size());
+  const auto receive = to_client_.recv_tensor(1, view(target));
+  const auto send = to_server_.send_tensor(1, view(source));
+  ASSERT_TRUE(receive && send);
+  ASSERT_EQ(end_of(*receive), Status::completed);
+  ASSERT_EQ(end_of(*send), Status::completed);
+  const auto sent = to_server_.stats();
+  const auto received = to_client_.stats();
+  ASSERT_TRUE(sent && received) << why(sent) << why(received);
+  EXPECT_EQ(sent->tensor_bytes_sent, source.size());
+  EXPECT_EQ(received->tensor_bytes_verified, source.size());
+  EXPECT_GT(sent->bytes_sent, source.size());
+  EXPECT_GT(sent->smoothed_rtt, Duration::zero());
+  EXPECT_EQ(sent->controller, "cubic");
+  const auto endpoint = server_.stats();
+  ASSERT_TRUE(endpoint) << why(endpoint);
+  EXPECT_EQ(endpoint->connections, 1U);
+  EXPECT_GT(endpoint->datagrams_received, source.size() / 9000);
+  EXPECT_GT(endpoint->memory_budget_bytes, 0U);
+}
+
+TEST_F(Connections, dump_names_what_is_outstanding) {
+  connect();
+  std::vector<std::uint8_t> target(123456);
+  const auto receive = to_client_.recv_tensor(987, view(target));
+  ASSERT_TRUE(receive);
+  std::vector<std::string> lines;
+  const auto dumped =
+      server_.dump([&](std::string_view line) { lines.emplace_back(line); }, seconds(5));
+  ASSERT_TRUE(dumped) << why(dumped);
+  ASSERT_EQ(lines.size(), 1U);
+  EXPECT_NE(lines[0].find("987"), std::string::npos) << lines[0];
+  EXPECT_NE(lines[0].find("123456"), std::string::npos) << lines[0];
+}
+
+TEST_F(Connections, a_peer_that_stops_is_lost_after_its_timeout) {
+  EndpointConfig config = test_config();
+  config.peer_timeout = milliseconds(400);
+  client_ = Endpoint::open(config).value();
+  config.threads = ThreadMode::caller_polls;
+  server_ = Endpoint::open(config).value();
+  ASSERT_TRUE(server_.listen());
+  std::atomic<bool> alive{true};
+  std::thread polling([&] {
+    while (alive.load()) {
+      if (!server_.run_once()) std::this_thread::sleep_for(milliseconds(1));
+    }
+  });
+  const auto connection = client_.connect(server_.local_address());
+  alive.store(false);
+  polling.join();
+  ASSERT_TRUE(connection) << why(connection);
+  std::vector<std::uint8_t> target(10);
+  const auto receive = connection->recv_tensor(1, view(target));
+  ASSERT_TRUE(receive);
+  const auto start = std::chrono::steady_clock::now();
+  EXPECT_EQ(end_of(*receive), Status::peer_lost);
+  EXPECT_LT(std::chrono::steady_clock::now() - start, seconds(4));
+  EXPECT_EQ(connection->status(), Status::peer_lost);
+  EXPECT_EQ(connection->send_tensor(1, view(std::as_const(target))).error().code,
+            ErrorCode::peer_lost);
+}
+
+}  // namespace
+}  // namespace longhaul::tests
