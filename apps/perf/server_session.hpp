@@ -62,6 +62,7 @@ class ServerSession {
   void prepare();
   void start_measuring(Clock::time_point now);
   void measure(Clock::time_point now);
+  void keep(const std::optional<Interval>& interval);
   void work();
   bool complete() const;
   void conclude();

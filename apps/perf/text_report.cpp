@@ -27,8 +27,8 @@ std::string describe(const TestPlan& plan) {
       plan.transfers != 0
           ? fmt::format("{} transfers", plan.transfers)
           : fmt::format("{:g} sec", std::chrono::duration<double>(plan.time).count());
-  return fmt::format("{} of {} {} tensors ({} each), {} in flight", length,
-                     shape.empty() ? "scalar" : shape, to_string(plan.dtype),
+  return fmt::format("{} of {} tensors of shape {} ({} each), {} in flight", length,
+                     to_string(plan.dtype), shape.empty() ? "scalar" : shape,
                      format_bytes(plan.bytes), plan.parallel);
 }
 
@@ -58,7 +58,7 @@ class TextReporter : public Reporter {
   }
 
   void on_start(const StartInfo& info) override {
-    print(fmt::format("Local {} connected to {}\n", to_string(info.local), to_string(info.remote)));
+    print(fmt::format("Connected to {} from port {}\n", to_string(info.remote), info.local.port));
     const std::string rate =
         info.rate_bps == 0 ? ""
                            : fmt::format(" at {}", format_rate(static_cast<double>(info.rate_bps)));
