@@ -24,8 +24,8 @@ constexpr Duration kPingSpacingMin = std::chrono::milliseconds(10);
 constexpr Duration kAckDelayMin = std::chrono::microseconds(20);
 constexpr Duration kAckDelayMax = std::chrono::microseconds(500);
 constexpr Duration kAckSpacingMax = std::chrono::microseconds(50);
-// DESIGN §5 allows max(2 RTT, 250 ms) between probes. They cost 15 bytes: one a round trip keeps a connection alive
-// through 90 % loss of what comes back.
+// DESIGN §5 allows max(2 RTT, 250 ms) between probes. They cost 15 bytes: one a round trip keeps a
+// connection alive through 90 % loss of what comes back.
 constexpr Duration kProbeIntervalMin = std::chrono::milliseconds(25);
 constexpr Duration kProbeIntervalMax = std::chrono::milliseconds(250);
 // The second copy of a control frame keeps further away than a burst of 64 losses lasts.

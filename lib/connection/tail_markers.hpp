@@ -19,10 +19,12 @@ class TailMarkers {
   void on_data_sent(TrafficClass c, Timestamp departure, Duration window,
                     Duration smoothed_rtt) noexcept {
     Marker& marker = markers_[static_cast<std::size_t>(c)];
-    // Where retransmissions follow each other closely, each would ask for markers of its own. A wait this small
-    // against the round trip costs no time worth the packets, and a machine cannot act on less.
-    marker.window = std::max({window, Duration{std::chrono::microseconds(20)},
-                              std::min<Duration>(smoothed_rtt / 256, std::chrono::microseconds(200))});
+    // Where retransmissions follow each other closely, each would ask for markers of its own. A
+    // wait this small against the round trip costs no time worth the packets, and a machine cannot
+    // act on less.
+    marker.window =
+        std::max({window, Duration{std::chrono::microseconds(20)},
+                  std::min<Duration>(smoothed_rtt / 256, std::chrono::microseconds(200))});
     marker.step = 0;
     marker.due = departure + marker.window;
   }

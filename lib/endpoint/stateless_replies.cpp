@@ -7,7 +7,8 @@ namespace longhaul::endpoint {
 
 bool StatelessReplies::push(Timestamp now, const SocketAddress& to,
                             std::span<const std::byte> bytes) {
-  const std::int64_t earned = (now - refilled_at_) / (Duration(std::chrono::seconds(1)) / kPerSecond);
+  const std::int64_t earned =
+      (now - refilled_at_) / (Duration(std::chrono::seconds(1)) / kPerSecond);
   if (earned > 0) {
     ration_ = std::min(ration_ + std::min(earned, kPerSecond), kPerSecond / 10);
     refilled_at_ = now;

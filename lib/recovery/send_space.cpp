@@ -161,7 +161,8 @@ void SendSpace::learn_window(Timestamp now, const wire::Ack& ack, Duration packe
   const Duration seen =
       std::chrono::microseconds(std::min<std::uint64_t>(ack.lateness_us, kLatenessMaxUs));
   if (seen > lateness_) {
-    // While the lateness still grows the next packet will be later than any so far; doubling stays ahead.
+    // While the lateness still grows the next packet will be later than any so far; doubling stays
+    // ahead.
     lateness_ = seen;
     learned_window_ = std::max(learned_window_, 2 * seen + kPacketTimes * packet_time);
   }

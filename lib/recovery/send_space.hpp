@@ -80,7 +80,7 @@ class SendSpace {
   std::uint64_t ce_seen_ = 0;
 
   Duration window_{};
-  Duration lateness_{};        // largest the receiver saw, fading
+  Duration lateness_{};  // largest the receiver saw, fading
   Duration learned_window_{};
   Timestamp window_decayed_at_{};
 

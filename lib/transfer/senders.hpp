@@ -51,7 +51,8 @@ class Senders {
   Next next(Timestamp now, TrafficClass traffic_class, std::uint32_t payload_max,
             OutgoingChunk& out);
 
-  /// `verdict_wait`: how long a send that may lose waits beyond its deadline for the receiver's word.
+  /// `verdict_wait`: how long a send that may lose waits beyond its deadline for the receiver's
+  /// word.
   void handle_timeout(Timestamp now, Duration verdict_wait);
   Timestamp next_timeout() const noexcept { return deadlines_.next(); }
   void end_all(Status status, std::string_view reason);

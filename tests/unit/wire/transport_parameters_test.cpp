@@ -16,7 +16,8 @@ constexpr std::string_view kDefaults =
     "0003 0004 00000190"
     "0004 0008 0000000000000000"
     "0005 0004 00000000"
-    "0006 0004 00000400";
+    "0006 0004 00000400"
+    "0008 0001 00";
 
 Bytes written(const TransportParameters& parameters) {
   Bytes out(200);
