@@ -63,12 +63,13 @@ Result<void> EndpointImpl::ask(const std::shared_ptr<runtime::Query>& query,
   return fail(ErrorCode::would_block, "the worker did not answer in time; is it polled?");
 }
 
+// Waits, so that a client that is told of the port afterwards is never turned away.
 Result<void> EndpointImpl::listen() {
   runtime::Request request;
   request.body = runtime::ListenRequest{};
-  auto posted = post(std::move(request));
-  if (posted) listening_.store(true, std::memory_order_relaxed);
-  return posted;
+  if (auto posted = post(std::move(request)); !posted) return posted;
+  listening_.store(true, std::memory_order_relaxed);
+  return ask(std::make_shared<EchoQuery>(), std::nullopt);
 }
 
 Result<std::shared_ptr<ConnectionState>> EndpointImpl::accept(std::optional<Duration> timeout) {

@@ -115,10 +115,29 @@ void check_path(const Scenario& scenario, const Outcome& outcome, Findings& foun
     found.push_back(fmt::format("the server saw {} migrations, not {}", outcome.server.migrations,
                                 expect.migrations_min));
   }
+  if (outcome.client.limited_by_receiver < expect.limited_by_receiver_min) {
+    found.push_back(fmt::format("{:.3f} ms are accounted to the receiver, not {:.3f}",
+                                milliseconds_of(outcome.client.limited_by_receiver),
+                                milliseconds_of(expect.limited_by_receiver_min)));
+  }
   if (expect.dropped &&
       outcome.server_endpoint.dropped[static_cast<std::size_t>(*expect.dropped)] == 0) {
     found.push_back(fmt::format("the server counted no drop as {}", to_string(*expect.dropped)));
   }
+}
+
+// A fault that never struck proves nothing.
+void check_faults(std::string_view way, const netmodel::LinkConfig& faults,
+                  const netmodel::LinkStats& stats, Findings& found) {
+  const auto struck = [&](bool wanted, std::uint64_t count, std::string_view what) {
+    if (wanted && count == 0) found.push_back(fmt::format("the line {} {} no packet", way, what));
+  };
+  struck(faults.loss > 0 || faults.burst.good_to_bad > 0, stats.lost, "lost");
+  struck(faults.corrupt > 0, stats.corrupted, "corrupted");
+  struck(faults.duplicate > 0, stats.duplicated, "duplicated");
+  struck(faults.reorder_probability > 0 || (faults.jitter_reorders && faults.jitter.count() > 0),
+         stats.reordered, "reordered");
+  struck(!faults.down.empty(), stats.down_dropped, "while down dropped");
 }
 
 // Placed bytes at a moment: of the newest sample not after it.
@@ -166,6 +185,10 @@ std::vector<std::string> violations(const Scenario& scenario, const Outcome& out
   check_counters(scenario, outcome, found);
   check_path(scenario, outcome, found);
   check_resume(scenario, outcome, found);
+  if (scenario.faults_strike) {
+    check_faults("there", scenario.there, outcome.there, found);
+    check_faults("back", scenario.back, outcome.back, found);
+  }
   return found;
 }
 
@@ -176,6 +199,22 @@ std::vector<std::string> goodput_violations(const Scenario& scenario, const Outc
   if (ratio >= scenario.expect.goodput_min) return {};
   return {fmt::format("goodput is {:.3f} of the undisturbed run, at least {:.3f} were expected",
                       ratio, scenario.expect.goodput_min)};
+}
+
+std::string figures(const Scenario& scenario, const Outcome& outcome) {
+  const std::uint64_t bytes = bytes_one_way(scenario);
+  const double limit = milliseconds_of(t_star(scenario.line, bytes, scenario.there.loss));
+  return fmt::format(
+      "{:.3f} ms = {:.4f} T*, ended {:.3f} ms, {:.4f} N packets, {:.5f} sent again, {} lost, {} "
+      "spurious, heap {} of {} KiB",
+      milliseconds_of(outcome.completion), milliseconds_of(outcome.completion) / limit,
+      milliseconds_of(outcome.ended),
+      static_cast<double>(outcome.client.packets_sent) /
+          static_cast<double>(std::max<std::uint64_t>(packets_of(scenario.line, bytes), 1)),
+      static_cast<double>(outcome.client.retransmitted_bytes) /
+          static_cast<double>(std::max<std::uint64_t>(bytes, 1)),
+      outcome.client.packets_lost, outcome.client.spurious_losses, outcome.heap_peak >> 10,
+      outcome.heap_allowed >> 10);
 }
 
 }  // namespace longhaul::simtest
