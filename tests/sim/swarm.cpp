@@ -50,8 +50,9 @@ netmodel::LinkConfig random_faults(Random& random) {
   netmodel::LinkConfig faults;
   if (random.chance(0.4)) faults.loss = static_cast<double>(random.below(100)) / 1000;
   if (random.chance(0.2)) {
+    // Probes of a silent line are up to 250 ms apart: a longer burst could outlast `peer_timeout`.
     faults.burst = {.good_to_bad = 0.001,
-                    .bad_to_good = 1.0 / static_cast<double>(1 + random.below(60))};
+                    .bad_to_good = 1.0 / static_cast<double>(1 + random.below(12))};
   }
   if (random.chance(0.3)) {
     faults.jitter = microseconds(random.below(5000));
