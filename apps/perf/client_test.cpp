@@ -85,9 +85,10 @@ Result<void> ClientTest::transfer() {
   usage_.restart();
   counted_from_ = last_mark_ = stats;
   meter_.start(Clock::now(), 0);
-  while (!over()) {
+  for (;;) {
     auto pumped = sender_.pump();
     if (!pumped) return tl::unexpected(std::move(pumped.error()));
+    if (over()) break;
     if (auto stepped = step(next_look(!*pumped)); !stepped) return stepped;
     // The last mark is often due together with the end; they are one.
     if (over()) break;

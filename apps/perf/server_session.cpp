@@ -83,6 +83,7 @@ void ServerSession::on_test(const Json& message) {
   auto plan = plan_from(message);
   if (!plan) return abandon(explain(plan.error()));
   plan_ = std::move(*plan);
+  asked_ = true;
   if (plan_.mode == Mode::stream) return prepare();
   enter(State::header, Clock::now());
   auto expected = control_.expect_blob(kHeaderTag, plan_.header_bytes);
@@ -285,7 +286,7 @@ Clock::time_point ServerSession::next_look(Clock::time_point now) const {
 void ServerSession::report(std::string error) {
   if (reported_) return;
   reported_ = true;
-  if (!was_test()) {
+  if (!meter_ || !meter_->started()) {
     reporter_.on_error(fmt::format("client {}: {}", to_string(connection_.remote_address()),
                                    error.empty() ? "no test" : error));
     return;

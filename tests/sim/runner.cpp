@@ -276,6 +276,7 @@ void Player::apply(const Change& change) {
 }
 
 netmodel::LinkStats since(const netmodel::LinkStats& before, netmodel::LinkStats now) {
+  now.offered -= before.offered;
   now.lost -= before.lost;
   now.corrupted -= before.corrupted;
   now.duplicated -= before.duplicated;

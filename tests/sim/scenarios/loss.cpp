@@ -75,7 +75,7 @@ Table loss_table() {
        .loads = {{.bytes = 128 * kMiB}},
        .expect = {.completion_max = 2.2,
                   .packets_max = 1.06,
-                  .retransmitted_max = 0.03,
+                  .retransmitted_max = 0.06,
                   .black_holes = 0}},
       {.name = "bursts_of_50_ethernet",
        .line = kEthernet,
