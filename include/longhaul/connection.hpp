@@ -29,12 +29,14 @@ class LONGHAUL_API Connection {
   bool valid() const noexcept { return state_ != nullptr; }
   std::uint64_t id() const noexcept;
   SocketAddress remote_address() const;
-  /// pending while connecting, completed when open, otherwise why it ended.
+  /// pending while connecting, completed when open, otherwise why it ended. It ends after its
+  /// transfers have.
   Status status() const noexcept;
   /// One line saying why it ended; empty while open.
   std::string reason() const;
 
-  /// Starts the n-th send of `tag`. `tensor` memory is borrowed until the terminal status.
+  /// Starts the n-th send of `tag`. `tensor` memory is borrowed until the terminal status. Allowed
+  /// while connecting. On a connection that has ended: the error it ended with.
   Result<Transfer> send_tensor(Tag tag, const ConstTensorView& tensor,
                                const SendOptions& options = {}) const;
   /// Posts the n-th receive of `tag`; dtype and shape must equal the sender's.

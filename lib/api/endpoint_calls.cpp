@@ -37,7 +37,11 @@ Error EndpointImpl::closed_error() const {
 Result<void> EndpointImpl::post(runtime::Request&& request) {
   const Entry entry(*this);
   if (!entry) return tl::unexpected(closed_error());
-  if (!worker_->post(std::move(request))) {
+  bool posted = worker_->post(std::move(request));
+  if (!posted && driver_ != nullptr && driver_->make_room()) {
+    posted = worker_->post(std::move(request));
+  }
+  if (!posted) {
     return fail(ErrorCode::would_block, "the worker's mailbox is full; call again a little later");
   }
   if (driver_ != nullptr) driver_->poke();

@@ -27,6 +27,10 @@ constexpr Duration kTurnPatience = std::chrono::milliseconds(1);
 constexpr std::uint32_t kBucketsMin = 256;
 constexpr std::uint32_t kBucketsMax = 16384;
 constexpr std::size_t kDatagramMin = 1200;
+// Requests that may wait for the worker: a thread of its own may sleep a while, and a caller that
+// polls may post for long before it does. A simulated worker is turned when its mailbox is full.
+constexpr std::size_t kMailbox = 16384;
+constexpr std::size_t kSimulatedMailbox = 1024;
 constexpr const char* kWorkerName = "longhaul-0";
 
 Result<std::uint64_t> system_seed() {
@@ -84,7 +88,6 @@ EndpointImpl::EndpointImpl(EndpointConfig config, const CheckedConfig& checked,
       logger_(config_.log),
       clock_(std::move(foundation.clock)),
       driver_(std::move(foundation.driver)),
-      memory_budget_(checked.memory_budget),
       local_(foundation.backend->local_address()),
       completions_(config_.completions_max),
       accepts_(std::bit_ceil(config_.connections_max)) {
@@ -101,9 +104,13 @@ EndpointImpl::EndpointImpl(EndpointConfig config, const CheckedConfig& checked,
   runtime::WorkerOptions options;
   options.datagram_max = environment.datagram_max;
   options.payload_mode = foundation.payload_mode;
+  options.mailbox_capacity = driver_ == nullptr ? kMailbox : kSimulatedMailbox;
   worker_ = std::make_unique<runtime::Worker>(
       std::move(foundation.backend), std::make_unique<endpoint::Endpoint>(config_, environment),
       *router_, options);
+  own_memory_ = worker_->memory() + buckets * sizeof(void*) +
+                std::uint64_t{config_.completions_max} * sizeof(Completion);
+  memory_budget_ = checked.memory_budget + own_memory_;
 }
 
 EndpointImpl::~EndpointImpl() {
@@ -120,7 +127,8 @@ EndpointImpl::~EndpointImpl() {
 void EndpointImpl::log_opening(const CheckedConfig& checked) const {
   logger_.log(LogLevel::warning,
               "security is none: anybody on the line can read and change what is sent");
-  logger_.log(LogLevel::info, "budget: " + checked.arithmetic);
+  logger_.log(LogLevel::info, "budget: " + checked.arithmetic + "; the endpoint itself " +
+                                  std::to_string((own_memory_ >> 20) + 1) + " MiB");
 }
 
 Result<void> EndpointImpl::launch() {

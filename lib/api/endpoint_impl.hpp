@@ -31,6 +31,9 @@ class Driver {
   virtual ~Driver() = default;
   /// The endpoint's worker has something new to look at.
   virtual void poke() = 0;
+  /// Turns the worker at this very moment, so that its mailbox has room again. False if it must not
+  /// run.
+  virtual bool make_room() = 0;
   /// Lets the world go on by one step, at most to `limit`. False if nothing is left to happen.
   virtual bool drive(Timestamp limit) = 0;
   /// The endpoint is closing; its worker must not be turned any more.
@@ -124,8 +127,9 @@ class EndpointImpl final : public std::enable_shared_from_this<EndpointImpl> {
   const Logger logger_;
   const std::shared_ptr<const runtime::Clock> clock_;
   const std::shared_ptr<Driver> driver_;
-  const std::uint64_t memory_budget_;
   SocketAddress local_;
+  std::uint64_t own_memory_ = 0;     // of mailbox, slots and queues
+  std::uint64_t memory_budget_ = 0;  // with the core's
 
   CompletionQueue completions_;
   AcceptQueue accepts_;

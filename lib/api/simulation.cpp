@@ -58,6 +58,11 @@ class Simulation::Impl {
     void poke() override {
       if (simulation != nullptr) simulation->make_ready(*this);
     }
+    bool make_room() override {
+      if (simulation == nullptr || suspended || turning) return false;
+      simulation->turn(*this);
+      return true;
+    }
     bool drive(Timestamp limit) override {
       return simulation != nullptr && !suspended_for_ever(limit) && simulation->step(limit);
     }
@@ -72,6 +77,7 @@ class Simulation::Impl {
     sim::PortId port;
     bool ready = false;  // in ready_
     bool suspended = false;
+    bool turning = false;
   };
 
   void make_ready(Node& node) {
@@ -159,10 +165,12 @@ void Simulation::Impl::turn(Node& node) {
   const Timestamp now = network_.now();
   EndpointImpl& endpoint = *node.endpoint;
   Timestamp due = now;
+  node.turning = true;
   for (int turns = 0; turns < kTurnsAtOnce && (due <= now || endpoint.input_left()); ++turns) {
     endpoint.turn(now);
     due = endpoint.next_due();
   }
+  node.turning = false;
   const bool busy = due <= now || endpoint.input_left();
   due_.set(node.index, busy ? now + kBreather : due);
 }

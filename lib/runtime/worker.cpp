@@ -251,6 +251,11 @@ void Worker::abandon_requests() {
   }
 }
 
+std::uint64_t Worker::memory() const noexcept {
+  return options_.mailbox_capacity * sizeof(Request) + heads_.size() +
+         slots_.size() * (sizeof(base::TxDatagram) + sizeof(base::RxDatagram));
+}
+
 bool Worker::post(Request&& request) noexcept {
   bool wake = false;
   if (!mailbox_.post(std::move(request), wake)) return false;

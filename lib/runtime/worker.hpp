@@ -19,7 +19,7 @@ namespace longhaul::runtime {
 
 struct WorkerOptions {
   std::size_t datagram_max = 1200;      ///< largest UDP payload ever sent, bytes
-  std::size_t mailbox_capacity = 4096;  ///< a power of two
+  std::size_t mailbox_capacity = 1024;  ///< a power of two
   base::PayloadMode payload_mode = base::PayloadMode::bytes;
   /// How long to poll on after the last work before the backend is asked to sleep. Also how close
   /// a deadline must be to be polled for, because sleeping is not more precise than this.
@@ -56,6 +56,8 @@ class Worker {
   /// core can no longer be trusted. Nothing may be posted any more.
   void abandon_requests();
 
+  /// Bytes of the tables it was made with, the core's not included.
+  std::uint64_t memory() const noexcept;
   /// Any thread. False if the mailbox is full.
   bool post(Request&& request) noexcept;
   /// Any thread: makes the worker look again.

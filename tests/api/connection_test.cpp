@@ -45,6 +45,39 @@ TEST_F(Connections, an_asynchronous_connect_completes_with_its_cookie) {
   next(server_, Completion::Kind::incoming);
 }
 
+TEST_F(Connections, transfers_may_be_posted_while_connecting) {
+  ASSERT_NO_FATAL_FAILURE(connect());
+  const auto connection = client_.connect_async(server_.local_address());
+  ASSERT_TRUE(connection);
+  const auto source = pattern(200'000);
+  std::vector<std::uint8_t> target(source.size());
+  const auto send = connection->send_tensor(3, view(source));
+  ASSERT_TRUE(send) << why(send);
+  const auto accepted = server_.accept(kPatience);
+  ASSERT_TRUE(accepted) << why(accepted);
+  const auto receive = accepted->recv_tensor(3, view(target));
+  ASSERT_TRUE(receive);
+  EXPECT_EQ(end_of(*receive), Status::completed);
+  EXPECT_EQ(end_of(*send), Status::completed);
+  EXPECT_EQ(target, source);
+}
+
+TEST_F(Connections, a_connect_that_fails_ends_what_was_posted_on_it) {
+  ASSERT_NO_FATAL_FAILURE(connect());
+  ConnectOptions options;
+  options.timeout = milliseconds(200);
+  const auto nobody = client_.local_address();  // does not listen
+  const auto connection = server_.connect_async(nobody, options);
+  ASSERT_TRUE(connection);
+  std::vector<std::uint8_t> target(10);
+  const auto receive = connection->recv_tensor(3, view(target));
+  const auto send = connection->send_tensor(3, view(std::as_const(target)));
+  ASSERT_TRUE(receive && send);
+  EXPECT_NE(end_of(*receive), Status::completed);
+  EXPECT_NE(end_of(*send), Status::completed);
+  EXPECT_FALSE(connection->wait_connected(kPatience));
+}
+
 TEST_F(Connections, a_server_that_is_not_there_times_out) {
   ASSERT_NO_FATAL_FAILURE(connect());
   ConnectOptions options;

@@ -134,6 +134,21 @@ TEST_F(SimulationTest, a_closing_endpoint_tells_its_peer_and_leaves_its_port) {
   EXPECT_EQ(world.simulation.open(world.right, config).error().code, ErrorCode::address_in_use);
 }
 
+TEST_F(SimulationTest, any_number_of_requests_can_be_posted_at_one_moment) {
+  World world(1);
+  ASSERT_NO_FATAL_FAILURE(world.connect());
+  const Timestamp start = world.simulation.now();
+  std::vector<std::uint8_t> byte(1);
+  const TensorView where = bytes_view(static_cast<void*>(byte.data()), 1);
+  for (int i = 0; i < 10'000; ++i) ASSERT_TRUE(world.to_client.recv_tensor(1, where));
+  EXPECT_EQ(world.simulation.now(), start);
+  world.simulation.suspend(world.server);
+  Result<Transfer> receive = world.to_client.recv_tensor(1, where);
+  for (int i = 0; i < 2'000 && receive; ++i) receive = world.to_client.recv_tensor(1, where);
+  ASSERT_FALSE(receive) << "a stopped process takes nothing";
+  EXPECT_EQ(receive.error().code, ErrorCode::would_block);
+}
+
 TEST_F(SimulationTest, handles_outlive_the_simulation) {
   Transfer transfer;
   Endpoint endpoint;
