@@ -95,14 +95,16 @@ void Endpoint::Impl::note(std::uint32_t cid) {
 }
 
 void Endpoint::Impl::send(Timestamp now, SendRequest&& request) {
-  if (connection::Connection* found = touch(request.connection))
+  connection::Connection* found = touch(request.connection);
+  if (found != nullptr && found->is_open())
     found->send(now, std::move(request));
   else
     events_.emplace_back(closed_event(request));
 }
 
 void Endpoint::Impl::receive(Timestamp now, ReceiveRequest&& request) {
-  if (connection::Connection* found = touch(request.connection))
+  connection::Connection* found = touch(request.connection);
+  if (found != nullptr && found->is_open())
     found->receive(now, std::move(request));
   else
     events_.emplace_back(closed_event(request));

@@ -87,7 +87,8 @@ void ReceiveSpace::note_late(Timestamp now, const Arrival& arrival, const AckTim
   const RecentGap& gap = recent_gaps_[(recent_next_ + low) % count];
   if (number < gap.begin) return;
   if (now - lateness_turned_at_ > kLatenessSpan) {
-    lateness_before_ = lateness_now_;
+    const bool stale = now - lateness_turned_at_ > 2 * kLatenessSpan;
+    lateness_before_ = stale ? Duration{} : lateness_now_;
     lateness_now_ = {};
     lateness_turned_at_ = now;
   }
@@ -100,6 +101,14 @@ void ReceiveSpace::set_floor(std::uint64_t floor) {
   received_.erase(0, floor);
 }
 
+// First run of a report of the newest gaps: further back only to where the last report ended.
+std::size_t ReceiveSpace::newest_runs() const noexcept {
+  const auto runs = received_.intervals();
+  if (runs.size() <= kNewestGaps + 1) return 0;
+  const auto untold = std::ranges::lower_bound(runs, reported_to_, {}, &base::Interval::end);
+  return std::min(runs.size() - kNewestGaps - 1, static_cast<std::size_t>(untold - runs.begin()));
+}
+
 void ReceiveSpace::begin_ack(Timestamp now, wire::Ack& ack) {
   const bool full = old_gap_filled_ || ++partial_acks_ >= kFullEvery;
   gaps_.clear();
@@ -107,11 +116,8 @@ void ReceiveSpace::begin_ack(Timestamp now, wire::Ack& ack) {
   ack.floor = std::min(floor_, next_expected_ - 1);
   const auto runs = received_.intervals();
   std::uint64_t expected = floor_;
-  std::size_t first_run = 0;
-  if (!full && runs.size() > kNewestGaps + 1) {
-    first_run = runs.size() - kNewestGaps - 1;
-    ack.floor = expected = runs[first_run].begin;
-  }
+  const std::size_t first_run = full ? 0 : newest_runs();
+  if (first_run > 0) ack.floor = expected = runs[first_run].begin;
   for (std::size_t i = first_run; i < runs.size(); ++i) {
     if (runs[i].begin > expected) gaps_.push_back({expected, runs[i].begin - expected});
     expected = runs[i].end;
@@ -121,6 +127,7 @@ void ReceiveSpace::begin_ack(Timestamp now, wire::Ack& ack) {
     old_gap_filled_ = false;
   }
   reported_from_ = ack.floor;
+  reported_to_ = next_expected_;
   ack.largest = next_expected_ - 1;
   ack.largest_is_newest = true;
   ack.largest_delay_us = static_cast<std::uint64_t>(

@@ -56,6 +56,7 @@ class ReceiveSpace {
                     const AckTiming& timing);
   void note_late(Timestamp now, const Arrival& arrival, const AckTiming& timing);
   void ask(Timestamp when) noexcept;
+  std::size_t newest_runs() const noexcept;
 
   struct RecentGap {
     std::uint64_t begin = 0;
@@ -85,6 +86,7 @@ class ReceiveSpace {
   std::uint32_t partial_acks_ = 0;
   bool old_gap_filled_ = false;
   std::uint64_t reported_from_ = 0;  // where the last report's interval began
+  std::uint64_t reported_to_ = 0;    // one past its largest
   std::vector<wire::Gap> gaps_;
 };
 

@@ -95,8 +95,14 @@ void ReliableFrames::release(std::uint32_t carrier) {
   free_carriers_.push_back(carrier);
 }
 
+bool ReliableFrames::is_live(std::uint32_t carrier) const noexcept {
+  const bool live = carrier < carriers_.size() && carriers_[carrier].live;
+  LONGHAUL_ASSERT(live);
+  return live;
+}
+
 void ReliableFrames::on_carrier_acked(std::uint32_t carrier) {
-  LONGHAUL_ASSERT(carrier < carriers_.size() && carriers_[carrier].live);
+  if (!is_live(carrier)) return;
   for (const Reference& frame : carriers_[carrier].frames) {
     Entry& entry = entries_[frame.entry];
     if (!entry.live || entry.generation != frame.generation) continue;
@@ -109,7 +115,7 @@ void ReliableFrames::on_carrier_acked(std::uint32_t carrier) {
 }
 
 void ReliableFrames::on_carrier_lost(Timestamp now, std::uint32_t carrier) {
-  LONGHAUL_ASSERT(carrier < carriers_.size() && carriers_[carrier].live);
+  if (!is_live(carrier)) return;
   for (const Reference& frame : carriers_[carrier].frames) {
     const Entry& entry = entries_[frame.entry];
     if (!entry.live || entry.generation != frame.generation) continue;

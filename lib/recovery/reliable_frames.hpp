@@ -37,8 +37,9 @@ class ReliableFrames {
   void on_carrier_lost(Timestamp now, std::uint32_t carrier);
 
  private:
-  // The longest reliable frame is a TRANSFER of eight dimensions, or an END with its reason.
-  static constexpr std::size_t kFrameBytesMax = 192;
+  // The longest reliable frame is a RECEIVE_END: tag, n, status, bytes and the longest reason.
+  static constexpr std::size_t kFrameBytesMax =
+      wire::kFrameHeaderBytes + 8 + 8 + 1 + 8 + 1 + wire::kReasonBytesMax;
   struct Entry {
     std::array<std::byte, kFrameBytesMax> bytes;
     std::uint16_t size = 0;
@@ -70,6 +71,7 @@ class ReliableFrames {
   bool current(const Due& due) const noexcept;
   void drop_stale() noexcept;
   std::uint32_t new_carrier();
+  bool is_live(std::uint32_t carrier) const noexcept;
   void release(std::uint32_t carrier);
 
   std::vector<Entry> entries_;

@@ -113,17 +113,17 @@ void SendSpace::acknowledge(std::uint64_t number) {
 }
 
 void SendSpace::settle_gaps(const wire::Ack& ack) {
+  if (!any_acked_) return;  // nothing has arrived that could have overtaken anything
   for (const wire::Gap& gap : ack.gaps) {
-    if (!unsettled_.intersects(gap.first, gap.first + gap.length)) continue;
-    for (std::uint64_t number = gap.first; number < gap.first + gap.length; ++number) {
-      if (!unsettled_.contains(number)) continue;
+    const std::uint64_t end = gap.first + gap.length;
+    // A gap may be as long as the connection is old; only what is open inside it costs time.
+    for (std::uint64_t number = unsettled_.first_member(gap.first); number < end;
+         number = unsettled_.first_member(number + 1)) {
       SentPacket* packet = sent_.find(number);
-      if (packet == nullptr || !packet->outstanding) {
-        unsettled_.erase(number, number + 1);
-        continue;
+      if (packet != nullptr && packet->outstanding) {
+        if (newest_acked_sent_at_ - packet->sent_at < window_) continue;
+        lose(number, *packet);
       }
-      if (newest_acked_sent_at_ - packet->sent_at < window_) continue;
-      lose(number, *packet);
       unsettled_.erase(number, number + 1);
     }
   }

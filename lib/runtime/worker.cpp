@@ -142,8 +142,8 @@ bool Worker::transmit(Timestamp now) {
       filled_slots_ = core_->poll_transmit(now, slots_);
       if (filled_slots_ == 0) break;
     }
-    const auto burst = std::span<const base::TxDatagram>(slots_).subspan(
-        next_slot_, filled_slots_ - next_slot_);
+    const auto burst =
+        std::span<const base::TxDatagram>(slots_).subspan(next_slot_, filled_slots_ - next_slot_);
     const std::size_t accepted = backend_->transmit(now, burst);
     next_slot_ += accepted;
     worked |= accepted > 0;

@@ -86,8 +86,8 @@ class Worker {
   // Slots [next_slot_, filled_slots_) were polled from the core and not yet taken by the backend.
   std::size_t next_slot_ = 0;
   std::size_t filled_slots_ = 0;
-  Timestamp retry_at_ = kNever;             // of a blocked backend
-  std::optional<endpoint::Event> held_;     // the sink had no room for it
+  Timestamp retry_at_ = kNever;          // of a blocked backend
+  std::optional<endpoint::Event> held_;  // the sink had no room for it
   std::uint64_t transmit_blocked_ = 0;
 };
 

@@ -246,8 +246,8 @@ TEST_F(WorkerTest, sleep_lasts_until_the_next_deadline_at_most) {
   backend_->wake();
   worker_->sleep(at(1000), std::chrono::milliseconds(1));
   worker_->sleep(at(4990), std::chrono::seconds(1));  // too short to be slept
-  EXPECT_EQ(backend_->waits, (std::vector<Duration>{std::chrono::milliseconds(4),
-                                                    std::chrono::milliseconds(1)}));
+  EXPECT_EQ(backend_->waits,
+            (std::vector<Duration>{std::chrono::milliseconds(4), std::chrono::milliseconds(1)}));
 }
 
 TEST_F(WorkerTest, a_post_that_was_not_looked_at_keeps_the_worker_awake) {
