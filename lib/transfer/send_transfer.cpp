@@ -37,7 +37,7 @@ bool SendTransfer::idle() const noexcept {
 }
 
 bool SendTransfer::all_left_once() const noexcept {
-  return cursor_ == pieces_.bytes && !fresh_group_;
+  return cursor_ == pieces_.bytes && !fresh_group_ && groups_again_.empty();
 }
 
 SendTransfer::Next SendTransfer::next(std::uint32_t payload_max, SendChunk& out) {
@@ -54,9 +54,10 @@ SendTransfer::Next SendTransfer::next_digest(SendChunk& out) {
     out.index = *fresh_group_;
     fresh_group_.reset();
   } else {
-    out.index = groups_again_.back();
+    const std::uint64_t group = groups_again_.intervals().front().begin;
+    groups_again_.erase(group, group + 1);
+    out.index = static_cast<std::uint32_t>(group);
     out.first_copy = false;
-    groups_again_.pop_back();
   }
   out.length = static_cast<std::uint32_t>(pieces_.group(out.index).length() * wire::kDigestBytes);
   return Next::chunk;
@@ -69,26 +70,29 @@ SendTransfer::Next SendTransfer::next_retransmission(std::uint32_t payload_max, 
     if (!layout.covers(begin) || layout.chunk_size > payload_max) continue;
     const std::uint32_t index = layout.index_of(begin);
     const base::Interval range = layout.range(index);
+    // Cut elsewhere, the same bytes may lie in a chunk with some that are not valid yet.
+    if (range.end > ready_) continue;
     again_.erase(range.begin, range.end);
     fill(out, i, index, false);
     return Next::chunk;
   }
-  return add_layout(begin, payload_max);
+  return add_layout({begin, ready_}, payload_max);
 }
 
 SendTransfer::Next SendTransfer::next_new(std::uint32_t payload_max, SendChunk& out) {
-  if (layouts_.empty() || !layouts_.back().covers(cursor_)) return add_layout(cursor_, payload_max);
-  const Layout& layout = layouts_.back();
+  if (layouts_.empty() || !layouts_[present_].covers(cursor_))
+    return add_layout_for_new(payload_max);
+  const Layout& layout = layouts_[present_];
   const std::uint32_t wanted = chunk_size_for(payload_max);
   const bool too_large = layout.chunk_size > payload_max;
   const bool outgrown = wanted > layout.chunk_size + layout.chunk_size / 20 &&
                         layouts_.size() < kLayoutsForGrowth &&
                         layout.end() - cursor_ > layout.chunk_size;
-  if (too_large || outgrown) return add_layout(cursor_, payload_max);
+  if (too_large || outgrown) return add_layout_for_new(payload_max);
   const std::uint32_t index = layout.index_of(cursor_);
   const base::Interval range = layout.range(index);
   if (range.end > ready_) return Next::nothing;
-  fill(out, layouts_.size() - 1, index, true);
+  fill(out, present_, index, true);
   cursor_ = range.end;
   hash_passed_pieces();
   return Next::chunk;
@@ -98,13 +102,20 @@ std::uint32_t SendTransfer::chunk_size_for(std::uint32_t payload_max) const noex
   return std::max(payload_max / element_size_ * element_size_, element_size_);
 }
 
-SendTransfer::Next SendTransfer::add_layout(std::uint64_t first, std::uint32_t payload_max) {
+SendTransfer::Next SendTransfer::add_layout_for_new(std::uint32_t payload_max) {
+  const Next result = add_layout({cursor_, pieces_.bytes}, payload_max);
+  if (result == Next::new_layout) present_ = layouts_.size() - 1;
+  return result;
+}
+
+SendTransfer::Next SendTransfer::add_layout(const base::Interval& bytes,
+                                            std::uint32_t payload_max) {
   if (layouts_.size() == kLayoutsMax) return Next::exhausted;
   Layout layout;
   layout.chunk_size = chunk_size_for(payload_max);
-  layout.first = first;
+  layout.first = bytes.begin;
   layout.length = std::min<std::uint64_t>(
-      pieces_.bytes - first, (std::uint64_t{wire::kChunkIndexMax} + 1) * layout.chunk_size);
+      bytes.length(), (std::uint64_t{wire::kChunkIndexMax} + 1) * layout.chunk_size);
   layouts_.push_back(layout);
   return Next::new_layout;
 }
@@ -131,7 +142,7 @@ void SendTransfer::hash_passed_pieces() {
     if (hashed_pieces_ % wire::kPiecesPerGroup == 0 || hashed_pieces_ == pieces_.count()) {
       // A group leaves before the next chunk. Only a chunk larger than a piece can finish two at
       // once; the first is then computed again when it leaves.
-      if (fresh_group_) groups_again_.push_back(*fresh_group_);
+      if (fresh_group_) send_digests_again(*fresh_group_);
       fresh_group_ = static_cast<std::uint32_t>((hashed_pieces_ - 1) / wire::kPiecesPerGroup);
     }
   }
@@ -157,7 +168,7 @@ void SendTransfer::write_digests(std::uint32_t group, std::span<std::byte> out) 
 void SendTransfer::on_lost(bool digest, std::uint8_t layout, std::uint32_t index) {
   if (options_.reliability == Reliability::best_effort) return;
   if (digest) {
-    groups_again_.push_back(index);
+    send_digests_again(index);
     return;
   }
   const base::Interval range = layouts_[layout].range(index);
@@ -165,15 +176,18 @@ void SendTransfer::on_lost(bool digest, std::uint8_t layout, std::uint32_t index
 }
 
 bool SendTransfer::refetch(std::uint64_t first, std::uint64_t length) {
-  if (length > cursor_ || first > cursor_ - length) return false;
+  if (length == 0 || length > cursor_ || first > cursor_ - length) return false;
   again_.insert(first, first + length);
-  const std::uint64_t last = first + std::max<std::uint64_t>(length, 1) - 1;
-  for (std::uint64_t group = pieces_.index_of(first) / wire::kPiecesPerGroup;
-       group <= pieces_.index_of(last) / wire::kPiecesPerGroup; ++group)
+  const std::uint64_t last = pieces_.index_of(first + length - 1) / wire::kPiecesPerGroup;
+  for (std::uint64_t group = pieces_.index_of(first) / wire::kPiecesPerGroup; group <= last;
+       ++group)
     // A group not complete yet has still to leave for the first time.
-    if (pieces_.group(group).end <= hashed_pieces_)
-      groups_again_.push_back(static_cast<std::uint32_t>(group));
+    if (pieces_.group(group).end <= hashed_pieces_) send_digests_again(group);
   return true;
+}
+
+void SendTransfer::send_digests_again(std::uint64_t group) {
+  groups_again_.insert(group, group + 1);
 }
 
 }  // namespace longhaul::transfer

@@ -76,7 +76,9 @@ class SendTransfer {
   Next next_digest(SendChunk& out);
   Next next_retransmission(std::uint32_t payload_max, SendChunk& out);
   Next next_new(std::uint32_t payload_max, SendChunk& out);
-  Next add_layout(std::uint64_t first, std::uint32_t payload_max);
+  Next add_layout_for_new(std::uint32_t payload_max);
+  Next add_layout(const base::Interval& bytes, std::uint32_t payload_max);
+  void send_digests_again(std::uint64_t group);
   std::uint32_t chunk_size_for(std::uint32_t payload_max) const noexcept;
   void fill(SendChunk& out, std::size_t layout, std::uint32_t index, bool first_copy) const;
   void hash_passed_pieces();
@@ -94,12 +96,13 @@ class SendTransfer {
   std::uint64_t ready_ = 0;   // the source is valid below
   std::uint64_t cursor_ = 0;  // everything below has left once
   std::vector<Layout> layouts_;
+  std::size_t present_ = 0;  // layout of what leaves for the first time
   base::IntervalSet again_;  // byte ranges to send again
 
   std::uint64_t hashed_pieces_ = 0;
   std::array<std::uint64_t, wire::kPiecesPerGroup> group_digests_{};
   std::optional<std::uint32_t> fresh_group_;  // complete in group_digests_, not sent yet
-  std::vector<std::uint32_t> groups_again_;
+  base::IntervalSet groups_again_;
 };
 
 }  // namespace longhaul::transfer

@@ -179,7 +179,7 @@ int main(int argc, char** argv) {
     const std::uint64_t first = argc > 1 ? number(argv[1]) : 1;
     const std::uint64_t count = argc > 2 ? number(argv[2]) : 200;
     std::uint64_t failed = 0;
-    for (std::uint64_t seed = first; seed < first + count; ++seed) failed += holds(seed) ? 0U : 1U;
+    for (std::uint64_t seed = first; seed < first + count; ++seed) failed += holds(seed) ? 0u : 1u;
     fmt::print("{} of {} seeds held\n", count - failed, count);
     return failed == 0 ? 0 : 1;
   } catch (const std::exception& error) {
