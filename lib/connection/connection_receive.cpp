@@ -150,8 +150,7 @@ bool Connection::handle_frame(Timestamp now, const wire::Frame& frame) {
           [&](const wire::ReceiveEnd& value) { return senders_.on_receive_end(now, value); },
           [&](const wire::Refetch& value) { return senders_.on_refetch(value); },
           [&](const wire::AllSent& value) {
-            receivers_.on_all_sent(now, value, all_sent_grace());
-            return true;
+            return receivers_.on_all_sent(now, value, all_sent_grace());
           },
       },
       frame);

@@ -240,8 +240,8 @@ void Endpoint::dump(Timestamp now, std::vector<std::string>& lines) const {
 
 std::uint64_t Endpoint::memory_budget(const EndpointConfig& config, std::string& arithmetic) {
   // A connection at the largest window: records of packets in flight, twice for ring doubling,
-  // reports of gaps, eager transfers and packets ahead of their announcement. Then what a posted or
-  // announced transfer costs.
+  // reports of gaps, eager transfers and packets ahead of their announcement. Then what a transfer
+  // costs: a send, a posted receive, an announcement without one.
   constexpr std::uint64_t kEarlyStore = 8u << 20;
   constexpr std::uint64_t kPerTransfer = 1536;
   const std::uint64_t rate = config.rate_bps > 0 ? config.rate_bps : 10'000'000'000;
@@ -250,15 +250,15 @@ std::uint64_t Endpoint::memory_budget(const EndpointConfig& config, std::string&
   const std::uint64_t bdp = rate / 8 * rtt_us / 1'000'000;
   const std::uint64_t packets = 2 * bdp / config.mtu_base + 256;
   const std::uint64_t records = 4 * packets * sizeof(recovery::SentPacket);
-  const std::uint64_t transfers = 2 * std::uint64_t{config.transfers_max} * kPerTransfer;
+  const std::uint64_t transfers = 3 * std::uint64_t{config.transfers_max} * kPerTransfer;
   const std::uint64_t total = records + config.eager_budget + kEarlyStore + transfers;
   arithmetic = fmt::format(
       "{} Mbit/s x {} ms = {} MiB in flight; per connection at most {} packet records x {} B, {} "
       "MiB "
       "eager, {} MiB early, {} transfers x {} B = {} MiB",
       rate / 1'000'000, rtt_us / 1000, bdp >> 20, 4 * packets, sizeof(recovery::SentPacket),
-      config.eager_budget >> 20, kEarlyStore >> 20, 2 * config.transfers_max, kPerTransfer,
-      (total + (1 << 20) - 1) >> 20);
+      config.eager_budget >> 20, kEarlyStore >> 20, 3 * std::uint64_t{config.transfers_max},
+      kPerTransfer, (total + (1 << 20) - 1) >> 20);
   return total;
 }
 

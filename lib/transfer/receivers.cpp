@@ -18,7 +18,9 @@ void Receivers::reject(const ReceiveRequest& request, Status status, std::string
 }
 
 void Receivers::start(Timestamp now, ReceiveRequest&& request) {
-  if (table_.size() >= own_.transfers_max)
+  // Announcements nobody has posted a receive for are counted apart: they must not keep out the
+  // receives that would take them.
+  if (by_id_.size() >= own_.transfers_max)
     return reject(request, Status::refused,
                   "transfers_max receives are outstanding already; wait for some or raise it");
   const std::uint64_t n = tags_.take_next(request.tag);
@@ -73,6 +75,7 @@ void Receivers::match(Timestamp now, SlotHandle handle) {
   entry.transfer.set_destination(std::move(memory));
   eager_held_ -= entry.eager_bytes;
   entry.eager_bytes = 0;
+  entry.matched = true;
   ++matched_;
   if (entry.options.piece_events) entry.transfer.report_pieces();
   note(handle, entry);
@@ -90,8 +93,15 @@ void Receivers::refuse_announcement(Timestamp now, const wire::Transfer& frame,
                                     std::string_view reason) {
   context_.control.push(now, wire::ReceiveEnd{frame.tag, frame.n, Status::refused, 0, reason});
   ended_[frame.tag].insert(frame.n, frame.n + 1);
-  ended_aliases_.insert(frame.alias, frame.alias + 1);
+  ended_aliases_.add(frame.alias);
+  forget_early(frame.alias);
+  early_all_sent_.erase({frame.tag, frame.n});
   (void)tags_.note_ended(frame.tag, frame.n, Status::refused);
+}
+
+bool Receivers::has_ended(const TransferKey& key) const {
+  const auto it = ended_.find(key.tag);
+  return it != ended_.end() && it->second.contains(key.n);
 }
 
 bool Receivers::on_transfer(Timestamp now, const wire::Transfer& frame) {
@@ -100,18 +110,18 @@ bool Receivers::on_transfer(Timestamp now, const wire::Transfer& frame) {
   const TransferKey key{frame.tag, frame.n};
   if (const auto it = by_alias_.find(frame.alias); it != by_alias_.end())
     return table_.find(it->second)->key == key;  // a repeat, or a contradiction
-  if (const auto it = ended_.find(frame.tag); it != ended_.end() && it->second.contains(frame.n)) {
-    ended_aliases_.insert(frame.alias, frame.alias + 1);
-    (void)early_.take(frame.alias);
+  ended_aliases_.on_announced(frame.alias);
+  if (has_ended(key)) {
+    ended_aliases_.add(frame.alias);
+    forget_early(frame.alias);
     return true;
   }
-  ended_aliases_.erase(frame.alias, frame.alias + 1);
   SlotHandle handle;
   if (const auto it = by_key_.find(key); it != by_key_.end()) {
     handle = it->second;
     if (table_.find(handle)->announced) return false;
   } else {
-    if (table_.size() >= own_.transfers_max) {
+    if (table_.size() - by_id_.size() >= own_.transfers_max) {
       refuse_announcement(now, frame, "receiver's transfers_max announcements are waiting already");
       return true;
     }
@@ -125,6 +135,8 @@ bool Receivers::on_transfer(Timestamp now, const wire::Transfer& frame) {
   entry.transfer.set_announcement(frame);
   if (!entry.posted) entry.started_at = now;
   by_alias_[frame.alias] = handle;
+  if (const auto all_sent = early_all_sent_.extract(key))
+    give_up_later(now + all_sent.mapped(), handle, entry);
   if (!apply_early_layouts(frame.alias, entry)) return false;
   if (entry.posted) {
     match(now, handle);
@@ -140,8 +152,8 @@ bool Receivers::on_transfer(Timestamp now, const wire::Transfer& frame) {
 
 bool Receivers::on_send_end(Timestamp now, const wire::SendEnd& frame) {
   if (!is_terminal(frame.status) || frame.status == Status::completed) return false;
-  base::IntervalSet& ended = ended_[frame.tag];
-  if (ended.contains(frame.n)) return true;
+  if (has_ended({frame.tag, frame.n})) return true;
+  early_all_sent_.erase({frame.tag, frame.n});
   const auto it = by_key_.find({frame.tag, frame.n});
   if (it != by_key_.end() && table_.find(it->second)->posted) {
     const Entry& entry = *table_.find(it->second);
@@ -152,7 +164,7 @@ bool Receivers::on_send_end(Timestamp now, const wire::SendEnd& frame) {
     return true;
   }
   if (it != by_key_.end()) discard(it->second);
-  ended.insert(frame.n, frame.n + 1);
+  ended_[frame.tag].insert(frame.n, frame.n + 1);
   return tags_.note_ended(frame.tag, frame.n, frame.status);
 }
 
@@ -160,12 +172,12 @@ void Receivers::discard(SlotHandle handle) {
   const Entry& entry = *table_.find(handle);
   if (entry.announced) {
     by_alias_.erase(entry.announcement.alias);
-    ended_aliases_.insert(entry.announcement.alias, std::uint64_t{entry.announcement.alias} + 1);
-    (void)early_.take(entry.announcement.alias);
+    ended_aliases_.add(entry.announcement.alias);
+    forget_early(entry.announcement.alias);
     if (entry.announcement.alias == last_alias_) last_alias_ = UINT32_MAX;
   }
   eager_held_ -= entry.eager_bytes;
-  if (entry.posted && entry.transfer.has_destination()) --matched_;
+  if (entry.matched) --matched_;
   if (entry.deadline != kNever) deadlines_.remove(entry.deadline, handle);
   if (entry.give_up_at != kNever) give_ups_.remove(entry.give_up_at, handle);
   if (entry.posted) by_id_.erase(entry.id);
@@ -195,6 +207,8 @@ void Receivers::end(Timestamp now, SlotHandle handle, Status status, std::string
       for (const base::Interval& run : entry.transfer.placed().intervals())
         event.received.push_back({run.begin, run.end});
     context_.events.emplace_back(std::move(event));
+  } else {
+    (void)tags_.note_ended(entry.key.tag, entry.key.n, status);
   }
   duplicate_bytes_ += entry.transfer.duplicate_bytes();
   discard(handle);

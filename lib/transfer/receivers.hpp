@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "lib/base/interval_set.hpp"
+#include "lib/transfer/aliases.hpp"
 #include "lib/transfer/context.hpp"
 #include "lib/transfer/deadlines.hpp"
 #include "lib/transfer/early_packets.hpp"
@@ -32,7 +33,7 @@ class Receivers {
   [[nodiscard]] bool on_transfer(Timestamp now, const wire::Transfer& frame);
   [[nodiscard]] bool on_layout(Timestamp now, const wire::Layout& frame);
   [[nodiscard]] bool on_send_end(Timestamp now, const wire::SendEnd& frame);
-  void on_all_sent(Timestamp now, const wire::AllSent& frame, Duration grace);
+  [[nodiscard]] bool on_all_sent(Timestamp now, const wire::AllSent& frame, Duration grace);
 
   /// Fate of an arrived chunk or digest packet. Only `accepted` may be acknowledged; `refused`
   /// counts as never received; `malformed` is dropped.
@@ -62,6 +63,7 @@ class Receivers {
     Timestamp started_at{};
     // ours, once posted
     bool posted = false;
+    bool matched = false;
     TransferId id = 0;
     ReceiveOptions options;
     Timestamp deadline = kNever;
@@ -82,6 +84,9 @@ class Receivers {
   std::string mismatch(const Entry& entry) const;
   [[nodiscard]] bool apply_early_layouts(std::uint32_t alias, Entry& entry);
   void replay_early(Timestamp now, std::uint32_t alias);
+  void forget_early(std::uint32_t alias);
+  bool has_ended(const TransferKey& key) const;
+  void give_up_later(Timestamp at, SlotHandle handle, Entry& entry);
   void after_placement(Timestamp now, SlotHandle handle);
   bool may_end_partial(const Entry& entry) const noexcept;
   void note(SlotHandle handle, Entry& entry);
@@ -100,11 +105,12 @@ class Receivers {
   std::unordered_map<std::uint32_t, SlotHandle> by_alias_;
   std::uint32_t last_alias_ = UINT32_MAX;  // of the previous packet: nearly always of this one too
   SlotHandle last_handle_;
-  base::IntervalSet ended_aliases_;
+  EndedAliases ended_aliases_;
   std::unordered_map<Tag, base::IntervalSet> ended_;  // n of transfers that are over
   Tags tags_;
   EarlyPackets early_;
   std::vector<wire::Layout> early_layouts_;
+  std::unordered_map<TransferKey, Duration, TransferKeyHash> early_all_sent_;  // and the grace
   Deadlines deadlines_;
   Deadlines give_ups_;
   std::deque<SlotHandle> notifications_;

@@ -14,6 +14,7 @@ namespace {
 // Layouts that overtook their announcement; far more than can be under way unless the peer
 // misbehaves.
 constexpr std::size_t kEarlyLayoutsMax = 65536;
+constexpr std::size_t kEarlyAllSentMax = 65536;
 }  // namespace
 
 bool Receivers::on_layout(Timestamp now, const wire::Layout& frame) {
@@ -47,13 +48,29 @@ bool Receivers::apply_early_layouts(std::uint32_t alias, Entry& entry) {
   return valid;
 }
 
-void Receivers::on_all_sent(Timestamp now, const wire::AllSent& frame, Duration grace) {
-  const auto it = by_key_.find({frame.tag, frame.n});
-  if (it == by_key_.end()) return;
+void Receivers::forget_early(std::uint32_t alias) {
+  if (!early_.empty()) (void)early_.take(alias);
+  std::erase_if(early_layouts_, [&](const wire::Layout& frame) { return frame.alias == alias; });
+}
+
+bool Receivers::on_all_sent(Timestamp now, const wire::AllSent& frame, Duration grace) {
+  const TransferKey key{frame.tag, frame.n};
+  const auto it = by_key_.find(key);
+  if (it == by_key_.end()) {
+    if (has_ended(key)) return true;
+    if (early_all_sent_.size() >= kEarlyAllSentMax) return false;
+    early_all_sent_[key] = grace;
+    return true;
+  }
   Entry& entry = *table_.find(it->second);
-  if (entry.give_up_at != kNever || entry.grace_over) return;
-  entry.give_up_at = now + grace;
-  give_ups_.add(entry.give_up_at, it->second);
+  if (entry.give_up_at == kNever && !entry.grace_over)
+    give_up_later(now + grace, it->second, entry);
+  return true;
+}
+
+void Receivers::give_up_later(Timestamp at, SlotHandle handle, Entry& entry) {
+  entry.give_up_at = at;
+  give_ups_.add(at, handle);
 }
 
 Receivers::Fate Receivers::on_chunk(Timestamp now, std::uint32_t alias, std::uint8_t layout,

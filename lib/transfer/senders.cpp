@@ -10,6 +10,11 @@
 #include "lib/transfer/schema.hpp"
 
 namespace longhaul::transfer {
+namespace {
+// Advertisements kept beyond what the peer can have posted: of receives that have ended there, with
+// the word of it still on its way.
+constexpr std::size_t kEndedAdvertisementsMax = 65536;
+}  // namespace
 
 void Senders::reject(const SendRequest& request, Status status, std::string_view reason) {
   context_.events.emplace_back(refusal(request, status, reason));
@@ -24,8 +29,7 @@ void Senders::start(Timestamp now, SendRequest&& request) {
   if (const Status ended = tags_.take_ended(request.tag, n); ended != Status::pending)
     return reject(request, ended, "the peer's receive of this tag had already ended");
 
-  const std::uint32_t alias = next_alias_;
-  next_alias_ = (next_alias_ + 1) & wire::kAliasMax;
+  const std::uint32_t alias = aliases_.take();
   SendRequest kept = request;
   auto entry =
       std::make_unique<Entry>(SendTransfer(std::move(request), n, alias, own_.payload_mode));
@@ -138,6 +142,7 @@ void Senders::end(SlotHandle handle, Status status, std::string_view reason) {
   if (entry->deadline != kNever) deadlines_.remove(entry->deadline, handle);
   by_key_.erase({entry->transfer.tag(), entry->transfer.n()});
   by_id_.erase(entry->transfer.id());
+  aliases_.release(entry->transfer.alias());
   table_.erase(handle);
 }
 
@@ -150,13 +155,14 @@ bool Senders::on_posted(Timestamp, const wire::Posted& frame) {
     if (entry->waiting && entry->schema == frame.schema) begin(it->second, *entry);
     return true;
   }
-  if (frame.n < tags_.next(frame.tag)) return true;  // a repeat; that send has ended
-  if (advertised_.size() >= own_.transfers_max && !advertised_.contains(key)) return false;
+  if (frame.n < tags_.next(frame.tag)) return true;      // a repeat; that send has ended
+  if (tags_.has_ended(frame.tag, frame.n)) return true;  // a repeat, behind the end it met
+  if (advertised_.size() >= peer_.transfers_max + kEndedAdvertisementsMax) return false;
   advertised_[key] = {frame.bytes, frame.schema};
   return true;
 }
 
-bool Senders::on_receive_end(Timestamp now, const wire::ReceiveEnd& frame) {
+bool Senders::on_receive_end(Timestamp, const wire::ReceiveEnd& frame) {
   if (!is_terminal(frame.status)) return false;
   if (const auto it = by_key_.find({frame.tag, frame.n}); it != by_key_.end()) {
     const Entry* entry = table_.find(it->second);
@@ -164,8 +170,9 @@ bool Senders::on_receive_end(Timestamp now, const wire::ReceiveEnd& frame) {
     end(it->second, frame.status, frame.reason);
     return true;
   }
-  (void)now;
   if (frame.n < tags_.next(frame.tag)) return true;
+  // What has not been sent cannot have arrived.
+  if (frame.status == Status::completed || frame.status == Status::completed_partial) return false;
   advertised_.erase({frame.tag, frame.n});
   return tags_.note_ended(frame.tag, frame.n, frame.status);
 }

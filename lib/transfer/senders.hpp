@@ -9,6 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "lib/transfer/aliases.hpp"
 #include "lib/transfer/context.hpp"
 #include "lib/transfer/deadlines.hpp"
 #include "lib/transfer/send_transfer.hpp"
@@ -104,7 +105,7 @@ class Senders {
   std::array<std::deque<SlotHandle>, kTrafficClasses> queues_;
   Deadlines deadlines_;
   std::deque<SlotHandle> progress_;
-  std::uint32_t next_alias_ = 0;
+  Aliases aliases_;
   std::uint64_t eager_outstanding_ = 0;
   std::size_t waiting_ = 0;
   std::uint64_t bytes_left_once_ = 0;
