@@ -31,7 +31,7 @@ void check_requests(const Scenario& scenario, const Outcome& outcome, Findings& 
   for (std::size_t i = 0; i < outcome.requests.size(); ++i) {
     const RequestOutcome& request = outcome.requests[i];
     const Load& load = scenario.loads[request.load];
-    if (request.sender != load.sender) {
+    if (load.sent && request.sender != load.sender) {
       found.push_back(fmt::format("transfer {}: the send ended with {}, not {}", i,
                                   name_of(request.sender), to_string(load.sender)));
     }

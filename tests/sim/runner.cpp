@@ -137,7 +137,7 @@ void Player::make_memory() {
     Running& running = running_.emplace_back(load, receive);
     running.first_request = first;
     first += load.count;
-    expected_ += load.count * (load.posted ? 2u : 1u);
+    expected_ += load.count * ((load.posted ? 1u : 0u) + (load.sent ? 1u : 0u));
     if (mode_ == base::PayloadMode::reference) continue;
     for (std::uint32_t n = 0; n < load.count; ++n) {
       fill(running.source_of(n), kSourceSeed + load.tag * 100'003 + n);
@@ -207,7 +207,7 @@ void Player::schedule_load(std::size_t index) {
   const Duration posted = load.receive_at.value_or(since_start(world_.now()));
   for (std::uint32_t n = 0; n < load.count; ++n) {
     if (load.posted) actions_.push_back({posted, [this, index, n] { receive(index, n); }});
-    actions_.push_back({load.send_at, [this, index, n] { send(index, n); }});
+    if (load.sent) actions_.push_back({load.send_at, [this, index, n] { send(index, n); }});
     if (!load.send.growing) continue;
     for (int step = 1; step <= kGrowSteps; ++step) {
       const std::uint64_t ready = load.bytes * static_cast<std::uint64_t>(step) / kGrowSteps;
