@@ -20,9 +20,7 @@ std::string_view flag_that_helps(ErrorCode code) noexcept {
       return "give -c and -B addresses of the same family, both IPv4 or both IPv6";
     case ErrorCode::cannot_fill_pipe:
       return "lower -b or --rtt-max";
-    case ErrorCode::timed_out:
-    case ErrorCode::peer_lost:
-      return "check that longhaul-perf -s runs there and that UDP to its port is let through";
+
     case ErrorCode::version_mismatch:
       return "install the same release on both ends";
     default:

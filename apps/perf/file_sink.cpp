@@ -115,21 +115,32 @@ Result<bool> FileSink::work() {
 
 Result<void> FileSink::conclude(std::span<const std::byte> digests,
                                 std::vector<std::string>& problems) {
-  const std::size_t before = problems.size();
+  std::vector<std::size_t> missing;
+  std::vector<std::size_t> different;
+  const bool comparable = digests.size() == digests_.size() * kDigestBytes;
   for (std::size_t i = 0; i < digests_.size(); ++i) {
-    const std::string name = printable(header_.tensors[i].name);
     if (!digests_[i]) {
-      problems.push_back(fmt::format("tensor \"{}\" did not arrive", name));
-    } else if (digests.size() != digests_.size() * kDigestBytes) {
-      problems.push_back(fmt::format("tensor \"{}\" has no digest from the client", name));
-    } else if (*digests_[i] !=
-               get_digest(digests.subspan(i * kDigestBytes).first<kDigestBytes>())) {
-      problems.push_back(fmt::format("tensor \"{}\" has another digest than was sent", name));
+      missing.push_back(i);
+    } else if (!comparable ||
+               *digests_[i] !=
+                   get_digest(digests.subspan(i * kDigestBytes).first<kDigestBytes>())) {
+      different.push_back(i);
     }
   }
-  if (problems.size() != before || !output_) return {};
-  if (auto committed = output_->commit(); !committed) return committed;
-  return {};
+  name_problem(missing, "did not arrive", problems);
+  name_problem(different,
+               comparable ? "have another digest than was sent" : "have no digest from the client",
+               problems);
+  if (!missing.empty() || !different.empty() || !output_) return {};
+  return output_->commit();
+}
+
+void FileSink::name_problem(std::span<const std::size_t> tensors, std::string_view what,
+                            std::vector<std::string>& problems) const {
+  if (tensors.empty()) return;
+  problems.push_back(fmt::format(
+      "{} of {} tensors {}: \"{}\"{}", tensors.size(), header_.tensors.size(), what,
+      printable(header_.tensors[tensors.front()].name), tensors.size() == 1 ? "" : " and others"));
 }
 
 }  // namespace longhaul::apps::perf

@@ -144,6 +144,9 @@ Result<CommandLine> parse_command_line(int argc, const char* const* argv) {
 }
 
 Result<void> check_options(const Options& options) {
+  if (options.controller == "fixed" && options.rate_bps == 0) {
+    return conflict("-C fixed sends at the line's rate; give it with -b");
+  }
   switch (options.role) {
     case Role::none:
       return conflict("say what to be: a server (-s) or a client (-c HOST); --help has examples");

@@ -7,8 +7,6 @@ namespace longhaul::apps::perf {
 
 namespace {
 
-using OrderedJson = nlohmann::ordered_json;
-
 OrderedJson start_object(const StartInfo& info) {
   const TestPlan& plan = info.plan;
   OrderedJson object = {{"version", LONGHAUL_PERF_VERSION},

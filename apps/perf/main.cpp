@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <cstdio>
 #include <exception>
 
@@ -43,6 +44,8 @@ int run(const Options& options) {
         "authenticated, use it on closed lines only\n",
         stderr);
   }
+  // A file beyond ulimit -f is an error to report, not a reason to die.
+  std::signal(SIGXFSZ, SIG_IGN);
   auto interrupts = InterruptWatch::create();
   if (!interrupts) return complain(explain(interrupts.error()));
   const auto reporter =

@@ -73,9 +73,11 @@ std::unique_ptr<Reporter> make_text_reporter(bool terminal);
 /// One JSON object a test on stdout.
 std::unique_ptr<Reporter> make_json_reporter();
 
+using OrderedJson = nlohmann::ordered_json;
+
 /// Goodput of a receiver's report, in bits per second.
 double goodput_bps(const ReceiverReport& report) noexcept;
 /// The `end` object; its members are fixed and described in README.md.
-Json end_object(const Summary& summary);
+OrderedJson end_object(const Summary& summary);
 
 }  // namespace longhaul::apps::perf

@@ -38,6 +38,8 @@ Result<std::vector<Endpoint>> open_endpoints(const Options& options) {
     if (auto listening = endpoint->listen(); !listening) {
       return tl::unexpected(std::move(listening.error()));
     }
+    // The worker answers in order: once it does, it lets clients in, and the banner is true.
+    if (auto heard = endpoint->stats(); !heard) return tl::unexpected(std::move(heard.error()));
     endpoints.push_back(std::move(*endpoint));
   }
   return endpoints;
@@ -113,7 +115,6 @@ bool Server::retire() {
 }
 
 void Server::say_goodbye() {
-  if (!session_) return;
   session_->abandon("the server was interrupted");
   const Clock::time_point deadline = Clock::now() + kFarewell;
   while (!session_->over() && Clock::now() < deadline) {
@@ -132,8 +133,11 @@ int Server::run() {
     if (session_) session_->tick(Clock::now());
     if (retire()) return last_succeeded_ ? 0 : 1;
     if (loop_.interrupted()) {
-      say_goodbye();
-      reporter_.on_note("the server was interrupted");
+      if (session_) {
+        say_goodbye();
+      } else {
+        reporter_.on_note("the server was interrupted");
+      }
       return 1;
     }
   }

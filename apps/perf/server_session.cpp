@@ -83,6 +83,7 @@ void ServerSession::on_test(const Json& message) {
   auto plan = plan_from(message);
   if (!plan) return abandon(explain(plan.error()));
   plan_ = std::move(*plan);
+  asked_ = true;
   if (plan_.mode == Mode::stream) return prepare();
   enter(State::header, Clock::now());
   auto expected = control_.expect_blob(kHeaderTag, plan_.header_bytes);
@@ -150,23 +151,24 @@ void ServerSession::tick(Clock::time_point now) {
 void ServerSession::measure(Clock::time_point now) {
   if (meter_->finished()) return;
   const bool omitting = meter_->omitting();
-  const std::uint64_t verified = receiver_->verified_bytes();
-  std::optional<Interval> interval = meter_->advance(now, verified);
-  if (omitting && !meter_->omitting()) usage_.restart();
   const bool time_is_up =
-      plan_.time.count() != 0 && !meter_->omitting() && now >= meter_->counted_from() + plan_.time;
-  const auto keep = [this](const std::optional<Interval>& part) {
-    if (!part || plan_.interval.count() == 0) return;
-    intervals_.push_back(*part);
-    if (options_.interval.count() != 0) reporter_.on_interval({*part, std::nullopt});
-  };
-  keep(interval);
-  if (time_is_up || receiver_->all_ended() || sender_report_) {
-    keep(meter_->finish(now, verified));
-    // What follows, such as flushing a file, is not part of the measurement.
-    report_.cpu_percent = usage_.cpu_percent();
-    report_.peak_rss_mib = usage_.peak_rss_mib();
+      plan_.time.count() != 0 && !omitting && now >= meter_->counted_from() + plan_.time;
+  const std::uint64_t verified = receiver_->verified_bytes();
+  if (!time_is_up && !receiver_->all_ended() && !sender_report_) {
+    keep(meter_->advance(now, verified));
+    if (omitting && !meter_->omitting()) usage_.restart();
+    return;
   }
+  keep(meter_->finish(now, verified));
+  // What follows, such as flushing a file, is not part of the measurement.
+  report_.cpu_percent = usage_.cpu_percent();
+  report_.peak_rss_mib = usage_.peak_rss_mib();
+}
+
+void ServerSession::keep(const std::optional<Interval>& interval) {
+  if (!interval || plan_.interval.count() == 0) return;
+  intervals_.push_back(*interval);
+  if (options_.interval.count() != 0) reporter_.on_interval({*interval, std::nullopt});
 }
 
 void ServerSession::work() {
@@ -198,6 +200,7 @@ void ServerSession::conclude() {
   auto concluded = sink_->conclude(control_.blob(kDigestTag), report_.problems);
   if (!concluded) return abandon(explain(concluded.error()));
   report_.digest_ok = report_.problems.empty();
+  if (!report_.digest_ok) sink_->discard();
   if (report_.digest_ok && plan_.mode == Mode::file) report_.output = options_.output;
   succeeded_ = report_.digest_ok && !sender_report_->interrupted;
   if (auto sent = control_.send(to_message(report_)); !sent) {
@@ -212,6 +215,7 @@ void ServerSession::abandon(std::string_view why) {
   succeeded_ = false;
   farewell_ = why;
   if (receiver_) receiver_->stop();
+  if (sink_) sink_->discard();
   // Best effort: a client that cannot be told this way reads the reason of the close.
   static_cast<void>(control_.send(error_message(why)));
   report(std::string(why));
@@ -223,6 +227,7 @@ void ServerSession::on_disconnected() {
   if (state_ < State::reporting) {
     succeeded_ = false;
     if (receiver_) receiver_->stop();
+    if (sink_) sink_->discard();
     report(fmt::format("the client left before the test was over ({}{}{})",
                        longhaul::to_string(connection_.status()), reason.empty() ? "" : ": ",
                        reason));
@@ -281,7 +286,7 @@ Clock::time_point ServerSession::next_look(Clock::time_point now) const {
 void ServerSession::report(std::string error) {
   if (reported_) return;
   reported_ = true;
-  if (!was_test()) {
+  if (!meter_ || !meter_->started()) {
     reporter_.on_error(fmt::format("client {}: {}", to_string(connection_.remote_address()),
                                    error.empty() ? "no test" : error));
     return;

@@ -39,8 +39,8 @@ class ServerSession {
   bool over() const noexcept { return state_ == State::over; }
   /// Over, and none of its memory is the library's: it may go.
   bool drained() const noexcept;
-  /// Data was asked for: this was a test and not a stray visitor.
-  bool was_test() const noexcept { return meter_ && meter_->started(); }
+  /// A test was asked for: this was no stray visitor, even if the test could not begin.
+  bool was_test() const noexcept { return asked_; }
   bool succeeded() const noexcept { return succeeded_; }
 
  private:
@@ -62,6 +62,7 @@ class ServerSession {
   void prepare();
   void start_measuring(Clock::time_point now);
   void measure(Clock::time_point now);
+  void keep(const std::optional<Interval>& interval);
   void work();
   bool complete() const;
   void conclude();
@@ -92,6 +93,7 @@ class ServerSession {
   bool digests_here_ = false;
   bool work_left_ = false;
   bool post_again_ = false;
+  bool asked_ = false;
   bool reported_ = false;
   bool succeeded_ = false;
 };

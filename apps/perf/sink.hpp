@@ -42,6 +42,8 @@ class Sink {
   /// well, makes the result permanent. Adds what is wrong to `problems`.
   virtual Result<void> conclude(std::span<const std::byte> digests,
                                 std::vector<std::string>& problems) = 0;
+  /// The test has failed: undoes what is visible of it. The memory stays until the sink goes.
+  virtual void discard() = 0;
 };
 
 /// Receives of generated data; compares the first and last bytes of each with the generator. (All
@@ -57,6 +59,7 @@ class StreamSink : public Sink {
   Result<bool> work() override { return false; }
   Result<void> conclude(std::span<const std::byte> digests,
                         std::vector<std::string>& problems) override;
+  void discard() override {}
 
  private:
   struct Slot {
@@ -91,10 +94,13 @@ class FileSink : public Sink {
   Result<bool> work() override;
   Result<void> conclude(std::span<const std::byte> digests,
                         std::vector<std::string>& problems) override;
+  void discard() override { output_.reset(); }
 
  private:
   FileSink() = default;
   void release(std::uint64_t index);
+  void name_problem(std::span<const std::size_t> tensors, std::string_view what,
+                    std::vector<std::string>& problems) const;
 
   SafetensorsHeader header_;
   std::uint64_t header_bytes_ = 0;

@@ -25,10 +25,10 @@ std::string describe(const TestPlan& plan) {
   }
   const std::string length =
       plan.transfers != 0
-          ? fmt::format("{} transfers", plan.transfers)
+          ? fmt::format("{} transfer{}", plan.transfers, plan.transfers == 1 ? "" : "s")
           : fmt::format("{:g} sec", std::chrono::duration<double>(plan.time).count());
-  return fmt::format("{} of {} {} tensors ({} each), {} in flight", length,
-                     shape.empty() ? "scalar" : shape, to_string(plan.dtype),
+  return fmt::format("{} of {} tensors of shape {} ({} each), {} in flight", length,
+                     to_string(plan.dtype), shape.empty() ? "scalar" : shape,
                      format_bytes(plan.bytes), plan.parallel);
 }
 
@@ -58,7 +58,7 @@ class TextReporter : public Reporter {
   }
 
   void on_start(const StartInfo& info) override {
-    print(fmt::format("Local {} connected to {}\n", to_string(info.local), to_string(info.remote)));
+    print(fmt::format("Connected to {} from port {}\n", to_string(info.remote), info.local.port));
     const std::string rate =
         info.rate_bps == 0 ? ""
                            : fmt::format(" at {}", format_rate(static_cast<double>(info.rate_bps)));
@@ -157,7 +157,8 @@ void TextReporter::print_verdict(const Summary& summary, const ReceiverReport& r
     print(fmt::format("Problem     {}\n", printable(problem, 300)));
   }
   if (!report.output.empty()) print(fmt::format("Output      {}\n", printable(report.output)));
-  const std::string_view unit = summary.plan.mode == Mode::file ? "tensors" : "transfers";
+  std::string unit = summary.plan.mode == Mode::file ? "tensor" : "transfer";
+  if (report.completed != 1) unit += 's';
   if (report.digest_ok) {
     print(fmt::format("digest ok: {} {}, {} verified at the receiver\n", report.completed, unit,
                       format_bytes(report.bytes)));

@@ -47,7 +47,8 @@ class LONGHAUL_API Endpoint {
   bool valid() const noexcept { return impl_ != nullptr; }
   SocketAddress local_address() const;
 
-  /// From now on clients are let in; each shows up as an `incoming` completion.
+  /// From now on clients are let in; each shows up as an `incoming` completion. Waits until the
+  /// worker knows of it.
   Result<void> listen();
   /// Takes a waiting connection. Without a timeout it does not wait: `would_block` if there is
   /// none.
@@ -57,7 +58,8 @@ class LONGHAUL_API Endpoint {
   /// Connects and waits.
   Result<Connection> connect(const SocketAddress& remote, const ConnectOptions& options = {});
 
-  /// Registers memory for transfers. The range must stay mapped until `unregister_memory`.
+  /// Registers memory for transfers. The range must stay mapped until `unregister_memory`, which
+  /// refuses while a transfer still uses it. Both wait until the worker has done it.
   /// Kinds other than host: `unsupported`, by name.
   Result<Region> register_memory(void* data, std::uint64_t bytes,
                                  MemoryKind kind = MemoryKind::host);

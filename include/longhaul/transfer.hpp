@@ -27,7 +27,7 @@ struct ByteRange {
 struct SendOptions {
   TrafficClass traffic_class = TrafficClass::bulk;
   Reliability reliability = Reliability::exact;
-  std::uint64_t loss_budget = 0;     ///< bytes that may be missing; `bounded_loss` only
+  std::uint64_t loss_budget = 0;       ///< bytes that may be missing; `bounded_loss` only
   std::optional<Duration> deadline{};  ///< from this call; none = as long as the peer lives
   /// The source is valid only as far as `Transfer::ready()` says; nothing at first.
   bool growing = false;

@@ -44,8 +44,7 @@ bool CompletionQueue::push(const Completion& completion) noexcept {
     } else {
       // Said before the second try: a `take` that the second try does not see will see this.
       full_.store(true, std::memory_order_seq_cst);
-      if (waiting_.load(std::memory_order_seq_cst) >=
-          static_cast<std::int64_t>(ring_.capacity())) {
+      if (waiting_.load(std::memory_order_seq_cst) >= static_cast<std::int64_t>(ring_.capacity())) {
         return false;
       }
     }
@@ -70,8 +69,8 @@ std::size_t CompletionQueue::take(std::span<Completion> out, bool descriptor_hel
   while (taken < out.size() && ring_.try_pop(out[taken])) ++taken;
   if (taken > 0) {
     waiting_.fetch_sub(static_cast<std::int64_t>(taken), std::memory_order_seq_cst);
-    was_full = full_.load(std::memory_order_seq_cst) &&
-               full_.exchange(false, std::memory_order_seq_cst);
+    was_full =
+        full_.load(std::memory_order_seq_cst) && full_.exchange(false, std::memory_order_seq_cst);
   }
   if (descriptor_held && waiting_.load(std::memory_order_seq_cst) <= 0) quieten();
   if (taken < out.size() && finished_.load(std::memory_order_acquire)) {

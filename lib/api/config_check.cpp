@@ -63,14 +63,16 @@ Result<void> check_packet_sizes(const EndpointConfig& config) {
                    std::to_string(least));
   }
   if (config.mtu_max < config.mtu_base || config.mtu_max > kIpPacketMax) {
-    return invalid("mtu_max is " + std::to_string(config.mtu_max) + ", but has to be from mtu_base (" +
-                   std::to_string(config.mtu_base) + ") to 65535");
+    return invalid("mtu_max is " + std::to_string(config.mtu_max) +
+                   ", but has to be from mtu_base (" + std::to_string(config.mtu_base) +
+                   ") to 65535");
   }
   return {};
 }
 
 Result<void> check_times(const EndpointConfig& config) {
-  if (config.rate_bps > kRateMaxBps) return invalid("rate_bps is above 100 Tbit/s: a typing error?");
+  if (config.rate_bps > kRateMaxBps)
+    return invalid("rate_bps is above 100 Tbit/s: a typing error?");
   if (config.rtt_max <= Duration::zero() || config.rtt_max > std::chrono::seconds(60)) {
     return invalid("rtt_max has to be above zero and at most 60 s");
   }
@@ -127,8 +129,8 @@ Result<void> check_pipe(const EndpointConfig& config) {
   const std::uint64_t datagram = config.mtu_base - ip_udp_overhead(config.local.family);
   if (bytes / datagram < kPacketsInFlightMax) return {};
   return fail(ErrorCode::cannot_fill_pipe,
-              std::to_string(rate) + " bit/s × " + std::to_string(rtt_ms) + " ms / 8 = " +
-                  std::to_string(bytes) + " bytes in flight are " +
+              std::to_string(rate) + " bit/s × " + std::to_string(rtt_ms) +
+                  " ms / 8 = " + std::to_string(bytes) + " bytes in flight are " +
                   std::to_string(bytes / datagram) + " packets of " + std::to_string(datagram) +
                   " bytes, but packet numbers allow 2^31: raise mtu_base");
 }

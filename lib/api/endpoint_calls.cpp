@@ -17,8 +17,8 @@ tl::unexpected<Error> out_of_memory() {
 }
 
 tl::unexpected<Error> ended(const ConnectionState& connection) {
-  return fail(connection.error,
-              "the connection has ended" + (connection.reason.empty() ? "" : ": " + connection.reason));
+  return fail(connection.error, "the connection has ended" +
+                                    (connection.reason.empty() ? "" : ": " + connection.reason));
 }
 
 const char* name_of(AddressFamily family) {
@@ -63,12 +63,13 @@ Result<void> EndpointImpl::ask(const std::shared_ptr<runtime::Query>& query,
   return fail(ErrorCode::would_block, "the worker did not answer in time; is it polled?");
 }
 
+// Waits, so that a client that is told of the port afterwards is never turned away.
 Result<void> EndpointImpl::listen() {
   runtime::Request request;
   request.body = runtime::ListenRequest{};
-  auto posted = post(std::move(request));
-  if (posted) listening_.store(true, std::memory_order_relaxed);
-  return posted;
+  if (auto posted = post(std::move(request)); !posted) return posted;
+  listening_.store(true, std::memory_order_relaxed);
+  return ask(std::make_shared<EchoQuery>(), std::nullopt);
 }
 
 Result<std::shared_ptr<ConnectionState>> EndpointImpl::accept(std::optional<Duration> timeout) {
@@ -99,7 +100,8 @@ Result<std::shared_ptr<ConnectionState>> EndpointImpl::connect(const SocketAddre
   if (remote.family != local_.family) {
     return fail(ErrorCode::wrong_family, to_string(remote) + " is " + name_of(remote.family) +
                                              ", but this endpoint is bound to " +
-                                             name_of(local_.family) + " (" + to_string(local_) + ")");
+                                             name_of(local_.family) + " (" + to_string(local_) +
+                                             ")");
   }
   if (remote.port == 0) {
     return fail(ErrorCode::invalid_argument, "the remote port is 0; give the server's port");
@@ -139,8 +141,8 @@ Result<std::shared_ptr<TransferState>> EndpointImpl::send(const ConnectionState&
     state->growing = options.growing;
     state->regions = std::move(checked->regions);
     runtime::Request request;
-    request.body = endpoint::SendRequest{connection.id, state->id, tag,
-                                         std::move(checked->segments), options};
+    request.body =
+        endpoint::SendRequest{connection.id, state->id, tag, std::move(checked->segments), options};
     return post_transfer(std::move(state), std::move(request));
   } catch (const std::bad_alloc&) {
     return out_of_memory();
@@ -237,8 +239,7 @@ Result<EndpointStats> EndpointImpl::stats(Duration timeout) {
   return query->stats;
 }
 
-Result<ConnectionStats> EndpointImpl::connection_stats(std::uint64_t connection,
-                                                       Duration timeout) {
+Result<ConnectionStats> EndpointImpl::connection_stats(std::uint64_t connection, Duration timeout) {
   const auto query = std::make_shared<ConnectionStatsQuery>(connection);
   if (auto asked = ask(query, timeout); !asked) return tl::unexpected(asked.error());
   if (!query->stats) return fail(ErrorCode::closed, "the connection has ended");

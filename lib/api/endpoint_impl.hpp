@@ -97,7 +97,8 @@ class EndpointImpl final : public std::enable_shared_from_this<EndpointImpl> {
   Error closed_error() const;
 
   /// For the simulation: turns the worker at `now`; see runtime::Worker.
-  bool turn(Timestamp now) { return worker_->run_once(now); }
+  void turn(Timestamp now) { worker_->run_once(now); }
+  bool input_left() const noexcept { return worker_->input_left(); }
   Timestamp next_due() const { return worker_->next_due(); }
   io::Backend& backend() noexcept { return worker_->backend(); }
 

@@ -33,8 +33,8 @@ Completion completion_of(const TransferState& transfer, std::uint64_t cookie, St
 
 }  // namespace
 
-EventRouter::EventRouter(EndpointImpl& endpoint, CompletionQueue& completions,
-                         AcceptQueue& accepts, const Logger& logger, std::size_t buckets)
+EventRouter::EventRouter(EndpointImpl& endpoint, CompletionQueue& completions, AcceptQueue& accepts,
+                         const Logger& logger, std::size_t buckets)
     : endpoint_(endpoint),
       completions_(completions),
       accepts_(accepts),
@@ -178,9 +178,8 @@ void EventRouter::log_end(const ConnectionState& connection, Status status,
   if (status == Status::internal) level = LogLevel::error;
   if (status == Status::peer_lost) level = LogLevel::warning;
   logger_.log(level, "connection " + std::to_string(connection.id) + " with " +
-                         to_string(connection.remote) + " ended " +
-                         std::string(to_string(status)) + (reason.empty() ? "" : ": ") +
-                         std::string(reason));
+                         to_string(connection.remote) + " ended " + std::string(to_string(status)) +
+                         (reason.empty() ? "" : ": ") + std::string(reason));
 }
 
 void EventRouter::finish(Status status, std::string_view reason) {
@@ -196,8 +195,9 @@ void EventRouter::finish(Status status, std::string_view reason) {
     const bool opened = connection->status.load(std::memory_order_relaxed) != Status::pending;
     end(*connection, status, error, reason);
     if (opened || connection->announce) {
-      completions_.push_last(completion_of(
-          opened ? Completion::Kind::disconnected : Completion::Kind::connected, *connection, status));
+      completions_.push_last(
+          completion_of(opened ? Completion::Kind::disconnected : Completion::Kind::connected,
+                        *connection, status));
     }
   }
   connections_.clear();

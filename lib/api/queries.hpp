@@ -40,6 +40,11 @@ struct DumpQuery final : runtime::Query {
   std::vector<std::string> lines;
 };
 
+/// Answered once everything posted before it has been handled.
+struct EchoQuery final : runtime::Query {
+  void answer(const runtime::QueryView&) override {}
+};
+
 /// The backend belongs to the worker, so registering happens there.
 struct RegisterQuery final : runtime::Query {
   RegisterQuery(Region of, std::span<std::byte> range) : region(of), memory(range) {}

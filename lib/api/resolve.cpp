@@ -47,8 +47,8 @@ Result<SocketAddress> resolve(std::string_view host, std::uint16_t port) {
   const int system_error = error == EAI_SYSTEM ? errno : 0;
   const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> guard(found, &freeaddrinfo);
   if (error != 0) {
-    return fail(ErrorCode::unknown_host, "\"" + name + "\" does not resolve: " + gai_strerror(error),
-                system_error);
+    return fail(ErrorCode::unknown_host,
+                "\"" + name + "\" does not resolve: " + gai_strerror(error), system_error);
   }
   for (const addrinfo* info = found; info != nullptr; info = info->ai_next) {
     if (info->ai_family == AF_INET || info->ai_family == AF_INET6) return from_system(*info, port);

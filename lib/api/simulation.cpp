@@ -157,10 +157,13 @@ void Simulation::Impl::run_ready() {
 
 void Simulation::Impl::turn(Node& node) {
   const Timestamp now = network_.now();
-  int turns = 0;
-  while (turns < kTurnsAtOnce && node.endpoint->turn(now)) ++turns;
-  const Timestamp due = node.endpoint->next_due();
-  const bool busy = turns == kTurnsAtOnce || due <= now;
+  EndpointImpl& endpoint = *node.endpoint;
+  Timestamp due = now;
+  for (int turns = 0; turns < kTurnsAtOnce && (due <= now || endpoint.input_left()); ++turns) {
+    endpoint.turn(now);
+    due = endpoint.next_due();
+  }
+  const bool busy = due <= now || endpoint.input_left();
   due_.set(node.index, busy ? now + kBreather : due);
 }
 

@@ -43,22 +43,24 @@ Result<void> check_strides(const Shape& shape, std::span<const std::int64_t> str
 // Everything but the region, which needs the table.
 Result<void> check_view(const ConstTensorView& view) {
   if (view.kind != MemoryKind::host) {
-    return fail(ErrorCode::unsupported, "memory kind " + std::string(name_of(view.kind)) +
-                                            " is not supported yet; copy the tensor to host memory");
+    return fail(ErrorCode::unsupported,
+                "memory kind " + std::string(name_of(view.kind)) +
+                    " is not supported yet; copy the tensor to host memory");
   }
   const std::size_t size = element_size(view.dtype);
   if (size == 0) {
-    return fail(ErrorCode::invalid_argument,
-                "dtype number " + std::to_string(static_cast<unsigned>(view.dtype)) +
-                    " is unknown; see longhaul::Dtype");
+    return fail(ErrorCode::invalid_argument, "dtype number " +
+                                                 std::to_string(static_cast<unsigned>(view.dtype)) +
+                                                 " is unknown; see longhaul::Dtype");
   }
   const auto elements = view.shape.elements();
   if (!elements) return tl::unexpected(elements.error());
-  if (*elements > std::numeric_limits<std::uint64_t>::max() / size || *elements * size != view.bytes) {
+  if (*elements > std::numeric_limits<std::uint64_t>::max() / size ||
+      *elements * size != view.bytes) {
     return fail(ErrorCode::invalid_argument,
-                "bytes is " + std::to_string(view.bytes) + " but " + to_string(view.shape) + " of " +
-                    std::string(to_string(view.dtype)) + " is " + std::to_string(*elements) + " × " +
-                    std::to_string(size));
+                "bytes is " + std::to_string(view.bytes) + " but " + to_string(view.shape) +
+                    " of " + std::string(to_string(view.dtype)) + " is " +
+                    std::to_string(*elements) + " × " + std::to_string(size));
   }
   if (view.data == nullptr && view.bytes > 0) {
     return fail(ErrorCode::invalid_argument,
@@ -100,8 +102,9 @@ tl::unexpected<Error> empty_list() {
 
 Result<void> check_deadline(const std::optional<Duration>& deadline) {
   if (deadline && *deadline <= Duration::zero()) {
-    return fail(ErrorCode::invalid_argument,
-                "the deadline is not in the future; leave it unset to wait as long as the peer lives");
+    return fail(
+        ErrorCode::invalid_argument,
+        "the deadline is not in the future; leave it unset to wait as long as the peer lives");
   }
   return {};
 }
@@ -122,7 +125,8 @@ std::string_view name_of(MemoryKind kind) noexcept {
   return "unknown";
 }
 
-Result<CheckedSend> check_views(std::span<const ConstTensorView> views, const RegionTable& regions) {
+Result<CheckedSend> check_views(std::span<const ConstTensorView> views,
+                                const RegionTable& regions) {
   if (views.empty()) return empty_list();
   CheckedSend checked;
   checked.segments.reserve(views.size());

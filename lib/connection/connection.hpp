@@ -65,6 +65,8 @@ class Connection {
   const ConnectionConfig& config() const noexcept { return config_; }
   std::uint32_t peer_cid() const noexcept { return life_.handshake.peer_cid(); }
   const SocketAddress& remote() const noexcept { return path_.remote(); }
+  /// False once it is closing, draining or done: nothing new is taken then.
+  bool is_open() const noexcept { return life_.closing.is_open(); }
   bool done() const noexcept { return life_.closing.state() == Closing::State::done; }
   ConnectionStats stats() const;
   void dump(Timestamp now, std::vector<std::string>& lines) const;

@@ -8,6 +8,8 @@
 
 #include <algorithm>
 
+#include "lib/base/assert.hpp"
+
 namespace longhaul::crypto {
 namespace {
 
@@ -26,8 +28,9 @@ KeyedHash::KeyedHash(std::string_view key) : KeyedHash(std::as_bytes(std::span(k
 KeyedHash::Tag KeyedHash::operator()(std::span<const std::byte> message) const {
   std::array<unsigned char, SHA256_DIGEST_LENGTH> full{};
   unsigned int size = 0;
-  HMAC(EVP_sha256(), key_.data(), static_cast<int>(key_.size()), bytes(message), message.size(),
-       full.data(), &size);
+  const auto* made = HMAC(EVP_sha256(), key_.data(), static_cast<int>(key_.size()), bytes(message),
+                          message.size(), full.data(), &size);
+  LONGHAUL_ASSERT(made != nullptr && size == full.size());
   Tag tag;
   std::ranges::copy_n(reinterpret_cast<const std::byte*>(full.data()),
                       static_cast<std::ptrdiff_t>(tag.size()), tag.begin());

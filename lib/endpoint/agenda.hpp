@@ -25,7 +25,7 @@ class Agenda {
   bool has_active() const noexcept { return !active_.empty(); }
   std::uint32_t front() const noexcept { return active_.front(); }
   /// The front connection has more to send than there was room for: others first.
-  void rotate() { std::ranges::rotate(active_, active_.begin() + 1); }
+  void rotate() { std::rotate(active_.begin(), active_.begin() + 1, active_.end()); }
   /// The front connection is drained; look again at `next`.
   void settle_front(Timestamp next) {
     const std::uint32_t cid = active_.front();

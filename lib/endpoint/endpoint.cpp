@@ -8,6 +8,7 @@
 
 #include "lib/endpoint/endpoint_impl.hpp"
 #include "lib/recovery/sent_packets.hpp"
+#include "lib/transfer/refusal.hpp"
 
 namespace longhaul::endpoint {
 namespace {
@@ -18,18 +19,7 @@ std::array<std::byte, 32> random_key(base::Random& random) {
   return key;
 }
 
-template <typename Request>
-TransferEvent closed_event(const Request& request) {
-  TransferEvent event;
-  event.connection = request.connection;
-  event.transfer = request.transfer;
-  event.tag = request.tag;
-  event.cookie = request.options.cookie;
-  event.status = Status::closed;
-  for (const auto& segment : request.segments) event.bytes += segment.bytes.size();
-  event.reason = "the connection is closed";
-  return event;
-}
+constexpr std::string_view kGone = "the connection is closed";
 
 }  // namespace
 
@@ -95,17 +85,19 @@ void Endpoint::Impl::note(std::uint32_t cid) {
 }
 
 void Endpoint::Impl::send(Timestamp now, SendRequest&& request) {
-  if (connection::Connection* found = touch(request.connection))
+  connection::Connection* found = touch(request.connection);
+  if (found != nullptr && found->is_open())
     found->send(now, std::move(request));
   else
-    events_.emplace_back(closed_event(request));
+    events_.emplace_back(transfer::refusal(request, Status::closed, kGone));
 }
 
 void Endpoint::Impl::receive(Timestamp now, ReceiveRequest&& request) {
-  if (connection::Connection* found = touch(request.connection))
+  connection::Connection* found = touch(request.connection);
+  if (found != nullptr && found->is_open())
     found->receive(now, std::move(request));
   else
-    events_.emplace_back(closed_event(request));
+    events_.emplace_back(transfer::refusal(request, Status::closed, kGone));
 }
 
 void Endpoint::Impl::close_all(Timestamp now, std::string_view reason) {

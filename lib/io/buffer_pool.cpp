@@ -8,7 +8,7 @@
 namespace longhaul::io {
 
 namespace {
-constexpr std::size_t kSlabBytes = 256 * 1024;
+constexpr std::size_t kSlabBytes = 262'144;
 }  // namespace
 
 BufferPool::Buffer BufferPool::take(std::size_t bytes) {

@@ -209,15 +209,24 @@ void MtuDiscovery::explain(std::size_t size_class, Timestamp sent_at) {
     suspicion = {};
   }
   if (alive_since_ > first_suspicious()) return;
-  alive_since_ = newest_small_acked_ > first_suspicious() ? newest_small_acked_ : kNever;
+  restart_alive(newest_small_acked_ > first_suspicious() ? newest_small_acked_ : kNever);
+}
+
+void MtuDiscovery::restart_alive(Timestamp since) noexcept {
+  alive_since_ = since;
   losses_while_alive_ = 0;
   alive_until_ = kNever;
 }
 
 void MtuDiscovery::on_packet_lost(Timestamp now, std::uint32_t size, Timestamp sent_at,
                                   Duration smoothed_rtt) {
+  if (size <= base_) {
+    // Small packets do not pass either: what was lost about then was not lost for its size.
+    if (sent_at > alive_since_) restart_alive(kNever);
+    return;
+  }
   // Larger than the size in use: left before it shrank, and proves nothing of it.
-  if (size <= base_ || size > verified_) return;
+  if (size > verified_) return;
   const std::size_t size_class = class_of(size);
   for (std::size_t i = size_class; i < kClasses; ++i) {
     if (newest_acked_[i] > sent_at) return;
@@ -257,9 +266,7 @@ Timestamp MtuDiscovery::first_suspicious() const noexcept {
 void MtuDiscovery::forget_suspicions() noexcept {
   suspicions_ = {};
   suspicious_losses_ = 0;
-  alive_since_ = kNever;
-  losses_while_alive_ = 0;
-  alive_until_ = kNever;
+  restart_alive(kNever);
 }
 
 }  // namespace longhaul::path

@@ -65,6 +65,7 @@ class MtuDiscovery {
   void take_as_failed(Timestamp now, std::uint32_t size);
   void fall(Timestamp now, std::uint32_t failed);
   void explain(std::size_t size_class, Timestamp sent_at);
+  void restart_alive(Timestamp since) noexcept;
   void forget_suspicions() noexcept;
   bool is_black_hole(Duration smoothed_rtt) const noexcept;
   std::size_t class_of(std::uint32_t size) const noexcept;

@@ -12,7 +12,8 @@ constexpr std::size_t kPageBytes = 4096;
 }
 
 ForkGuard::ForkGuard() noexcept : owner_(getpid()) {
-  void* page = mmap(nullptr, kPageBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void* page =
+      mmap(nullptr, kPageBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (page == MAP_FAILED) return;
   if (madvise(page, kPageBytes, MADV_WIPEONFORK) != 0) {
     munmap(page, kPageBytes);

@@ -87,6 +87,7 @@ Worker::Worker(std::unique_ptr<io::Backend> backend, std::unique_ptr<endpoint::E
 Worker::~Worker() = default;
 
 bool Worker::run_once(Timestamp now) {
+  input_left_ = false;
   bool worked = receive(now);
   worked |= expire(now);
   worked |= take_requests(now, kRequestsPerTurn);
@@ -98,6 +99,7 @@ bool Worker::run_once(Timestamp now) {
 bool Worker::receive(Timestamp now) {
   const std::size_t count = backend_->receive(now, arrivals_);
   if (count == 0) return false;
+  input_left_ = count == arrivals_.size();
   core_->handle_datagrams(now, std::span(arrivals_).first(count));
   return true;
 }
@@ -118,6 +120,7 @@ bool Worker::take_requests(Timestamp now, std::size_t most) {
     request = Request{};  // drops what it owned before the next wait
     ++taken;
   }
+  input_left_ = input_left_ || taken == most;
   return taken > 0;
 }
 
@@ -142,8 +145,8 @@ bool Worker::transmit(Timestamp now) {
       filled_slots_ = core_->poll_transmit(now, slots_);
       if (filled_slots_ == 0) break;
     }
-    const auto burst = std::span<const base::TxDatagram>(slots_).subspan(
-        next_slot_, filled_slots_ - next_slot_);
+    const auto burst =
+        std::span<const base::TxDatagram>(slots_).subspan(next_slot_, filled_slots_ - next_slot_);
     const std::size_t accepted = backend_->transmit(now, burst);
     next_slot_ += accepted;
     worked |= accepted > 0;

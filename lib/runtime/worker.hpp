@@ -39,6 +39,8 @@ class Worker {
   /// One turn. Returns whether there was work; if not, nothing happens before `next_due()` unless a
   /// datagram or a post arrives.
   bool run_once(Timestamp now);
+  /// After a turn: input was left for another one at the same moment.
+  bool input_left() const noexcept { return input_left_; }
   /// When a turn is due although nothing arrives; kNever if only input can help.
   Timestamp next_due() const;
   /// Sleeps until `next_due()`, input, a post, or for `longest`; does not sleep at all if the time
@@ -86,8 +88,9 @@ class Worker {
   // Slots [next_slot_, filled_slots_) were polled from the core and not yet taken by the backend.
   std::size_t next_slot_ = 0;
   std::size_t filled_slots_ = 0;
-  Timestamp retry_at_ = kNever;             // of a blocked backend
-  std::optional<endpoint::Event> held_;     // the sink had no room for it
+  bool input_left_ = false;
+  Timestamp retry_at_ = kNever;          // of a blocked backend
+  std::optional<endpoint::Event> held_;  // the sink had no room for it
   std::uint64_t transmit_blocked_ = 0;
 };
 

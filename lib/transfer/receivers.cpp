@@ -8,20 +8,13 @@
 #include <algorithm>
 
 #include "lib/base/assert.hpp"
+#include "lib/transfer/refusal.hpp"
 #include "lib/transfer/schema.hpp"
 
 namespace longhaul::transfer {
 
 void Receivers::reject(const ReceiveRequest& request, Status status, std::string_view reason) {
-  TransferEvent event;
-  event.connection = context_.connection;
-  event.transfer = request.transfer;
-  event.tag = request.tag;
-  event.cookie = request.options.cookie;
-  event.status = status;
-  for (const ReceiveSegment& segment : request.segments) event.bytes += segment.bytes.size();
-  event.reason = reason;
-  context_.events.emplace_back(std::move(event));
+  context_.events.emplace_back(refusal(request, status, reason));
 }
 
 void Receivers::start(Timestamp now, ReceiveRequest&& request) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "lib/base/assert.hpp"
+#include "lib/transfer/refusal.hpp"
 #include "lib/transfer/schema.hpp"
 
 namespace longhaul::transfer {
@@ -16,15 +17,7 @@ constexpr std::size_t kEndedAdvertisementsMax = 65536;
 }  // namespace
 
 void Senders::reject(const SendRequest& request, Status status, std::string_view reason) {
-  TransferEvent event;
-  event.connection = context_.connection;
-  event.transfer = request.transfer;
-  event.tag = request.tag;
-  event.cookie = request.options.cookie;
-  event.status = status;
-  for (const SendSegment& segment : request.segments) event.bytes += segment.bytes.size();
-  event.reason = reason;
-  context_.events.emplace_back(std::move(event));
+  context_.events.emplace_back(refusal(request, status, reason));
 }
 
 void Senders::start(Timestamp now, SendRequest&& request) {

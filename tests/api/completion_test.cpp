@@ -22,7 +22,7 @@ class Completions : public PairTest {
 };
 
 TEST_F(Completions, carry_what_the_call_was_given) {
-  connect();
+  ASSERT_NO_FATAL_FAILURE(connect());
   const auto source = pattern(5000);
   std::vector<std::uint8_t> target(source.size());
   ReceiveOptions receive_options;
@@ -52,11 +52,12 @@ TEST_F(Completions, carry_what_the_call_was_given) {
 }
 
 TEST_F(Completions, the_descriptor_is_readable_exactly_while_some_wait) {
-  connect();
+  ASSERT_NO_FATAL_FAILURE(connect());
   std::vector<Completion> batch(64);
   EXPECT_GE(server_.completion_fd(), 0);
-  while (server_.poll(batch) > 0) {
-  }
+  // The connection's own completion may come a moment after accept().
+  const auto deadline = std::chrono::steady_clock::now() + kPatience;
+  while (server_.poll(batch) == 0) ASSERT_LT(std::chrono::steady_clock::now(), deadline);
   EXPECT_FALSE(readable(server_));
   std::vector<std::uint8_t> target(4);
   std::vector<Transfer> receives;
@@ -79,7 +80,7 @@ TEST_F(Completions, the_descriptor_is_readable_exactly_while_some_wait) {
 }
 
 TEST_F(Completions, an_epoll_loop_sees_every_one) {
-  connect();
+  ASSERT_NO_FATAL_FAILURE(connect());
   constexpr std::size_t kMany = 3000;
   const int epoll = epoll_create1(EPOLL_CLOEXEC);
   epoll_event interest{};
@@ -119,10 +120,9 @@ TEST_F(Completions, an_epoll_loop_sees_every_one) {
 }
 
 TEST_F(Completions, a_full_queue_holds_the_worker_back_and_loses_nothing) {
-  connect([](EndpointConfig& config) { config.completions_max = 8; });
+  ASSERT_NO_FATAL_FAILURE(connect([](EndpointConfig& config) { config.completions_max = 8; }));
   Completion completion;
-  while (server_.poll({&completion, 1}) > 0) {
-  }
+  while (server_.poll({&completion, 1}) == 0) std::this_thread::yield();  // the connection's own
   std::vector<std::uint8_t> target(4);
   std::vector<Transfer> receives;
   for (int i = 0; i < 100; ++i) {
@@ -145,7 +145,7 @@ TEST_F(Completions, a_full_queue_holds_the_worker_back_and_loses_nothing) {
 }
 
 TEST_F(Completions, an_application_that_only_waits_never_has_to_poll) {
-  connect([](EndpointConfig& config) { config.completions_max = 8; });
+  ASSERT_NO_FATAL_FAILURE(connect([](EndpointConfig& config) { config.completions_max = 8; }));
   std::vector<std::uint8_t> source{1, 2, 3};
   std::vector<std::uint8_t> target(3);
   for (int i = 0; i < 100; ++i) {
@@ -190,7 +190,7 @@ TEST_F(Completions, endpoints_without_threads_are_turned_by_waiting_and_by_run_o
 }
 
 TEST_F(Completions, several_threads_share_one_connection) {
-  connect();
+  ASSERT_NO_FATAL_FAILURE(connect());
   constexpr int kThreads = 4;
   constexpr int kEach = 200;
   std::vector<std::thread> threads;

@@ -23,7 +23,7 @@ class Connections : public PairTest {
 };
 
 TEST_F(Connections, know_each_others_addresses) {
-  connect();
+  ASSERT_NO_FATAL_FAILURE(connect());
   EXPECT_EQ(to_server_.remote_address(), server_.local_address());
   EXPECT_EQ(to_client_.remote_address(), client_.local_address());
   EXPECT_EQ(to_server_.status(), Status::completed);
@@ -32,7 +32,7 @@ TEST_F(Connections, know_each_others_addresses) {
 }
 
 TEST_F(Connections, an_asynchronous_connect_completes_with_its_cookie) {
-  connect();
+  ASSERT_NO_FATAL_FAILURE(connect());
   ConnectOptions options;
   options.cookie = 4711;
   const auto connection = client_.connect_async(server_.local_address(), options);
@@ -46,7 +46,7 @@ TEST_F(Connections, an_asynchronous_connect_completes_with_its_cookie) {
 }
 
 TEST_F(Connections, a_server_that_is_not_there_times_out) {
-  connect();
+  ASSERT_NO_FATAL_FAILURE(connect());
   ConnectOptions options;
   options.timeout = milliseconds(200);
   server_.close();
@@ -58,7 +58,7 @@ TEST_F(Connections, a_server_that_is_not_there_times_out) {
 }
 
 TEST_F(Connections, an_endpoint_that_does_not_listen_lets_nobody_in) {
-  connect();
+  ASSERT_NO_FATAL_FAILURE(connect());
   ConnectOptions options;
   options.timeout = milliseconds(500);
   const auto connection = server_.connect(client_.local_address(), options);
@@ -70,7 +70,7 @@ TEST_F(Connections, an_endpoint_that_does_not_listen_lets_nobody_in) {
 }
 
 TEST_F(Connections, impossible_addresses_are_refused_at_once) {
-  connect();
+  ASSERT_NO_FATAL_FAILURE(connect());
   const auto six = SocketAddress::parse("::1", 5201).value();
   EXPECT_EQ(client_.connect(six).error().code, ErrorCode::wrong_family);
   EXPECT_EQ(client_.connect(loopback(0)).error().code, ErrorCode::invalid_argument);
@@ -81,13 +81,13 @@ TEST_F(Connections, impossible_addresses_are_refused_at_once) {
 }
 
 TEST_F(Connections, accept_without_a_client_does_not_wait_or_times_out) {
-  connect();
+  ASSERT_NO_FATAL_FAILURE(connect());
   EXPECT_EQ(server_.accept().error().code, ErrorCode::would_block);
   EXPECT_EQ(server_.accept(milliseconds(20)).error().code, ErrorCode::timed_out);
 }
 
 TEST_F(Connections, closing_ends_both_sides_and_their_transfers) {
-  connect();
+  ASSERT_NO_FATAL_FAILURE(connect());
   std::vector<std::uint8_t> target(100);
   const auto here = to_server_.recv_tensor(1, view(target));
   const auto there = to_client_.recv_tensor(1, view(target));
@@ -107,7 +107,7 @@ TEST_F(Connections, closing_ends_both_sides_and_their_transfers) {
 }
 
 TEST_F(Connections, closing_the_endpoint_ends_everything_before_it_returns) {
-  connect();
+  ASSERT_NO_FATAL_FAILURE(connect());
   std::vector<std::uint8_t> target(1 << 20);
   std::vector<Transfer> transfers;
   for (Tag tag = 0; tag < 50; ++tag) {
@@ -141,14 +141,13 @@ TEST_F(Connections, closing_the_endpoint_ends_everything_before_it_returns) {
 }
 
 TEST_F(Connections, a_wait_ends_when_another_thread_closes_the_endpoint) {
-  connect();
+  ASSERT_NO_FATAL_FAILURE(connect());
   std::vector<std::uint8_t> target(10);
   const auto receive = to_server_.recv_tensor(1, view(target));
   ASSERT_TRUE(receive);
   std::thread waiter([&] { EXPECT_EQ(end_of(*receive), Status::closed); });
-  std::thread accepter([&] {
-    EXPECT_EQ(server_.accept(kPatience).error().code, ErrorCode::closed);
-  });
+  std::thread accepter(
+      [&] { EXPECT_EQ(server_.accept(kPatience).error().code, ErrorCode::closed); });
   std::this_thread::sleep_for(milliseconds(20));
   client_.close();
   server_.close();
@@ -157,7 +156,7 @@ TEST_F(Connections, a_wait_ends_when_another_thread_closes_the_endpoint) {
 }
 
 TEST_F(Connections, handles_outlive_the_endpoint) {
-  connect();
+  ASSERT_NO_FATAL_FAILURE(connect());
   std::vector<std::uint8_t> target(10);
   auto receive = to_server_.recv_tensor(1, view(target));
   ASSERT_TRUE(receive);
@@ -182,7 +181,7 @@ TEST_F(Connections, empty_handles_answer_closed) {
 }
 
 TEST_F(Connections, statistics_count_what_was_moved) {
-  connect();
+  ASSERT_NO_FATAL_FAILURE(connect());
   const auto source = pattern(1 << 20);
   std::vector<std::uint8_t> target(source.size());
   const auto receive = to_client_.recv_tensor(1, view(target));
@@ -206,7 +205,7 @@ TEST_F(Connections, statistics_count_what_was_moved) {
 }
 
 TEST_F(Connections, dump_names_what_is_outstanding) {
-  connect();
+  ASSERT_NO_FATAL_FAILURE(connect());
   std::vector<std::uint8_t> target(123456);
   const auto receive = to_client_.recv_tensor(987, view(target));
   ASSERT_TRUE(receive);
@@ -242,6 +241,7 @@ TEST_F(Connections, a_peer_that_stops_is_lost_after_its_timeout) {
   const auto start = std::chrono::steady_clock::now();
   EXPECT_EQ(end_of(*receive), Status::peer_lost);
   EXPECT_LT(std::chrono::steady_clock::now() - start, seconds(4));
+  next(client_, Completion::Kind::disconnected);  // comes after the ends of its transfers
   EXPECT_EQ(connection->status(), Status::peer_lost);
   EXPECT_EQ(connection->send_tensor(1, view(std::as_const(target))).error().code,
             ErrorCode::peer_lost);

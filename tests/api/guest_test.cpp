@@ -89,7 +89,7 @@ TEST_F(Guest, writes_nothing_to_stdout_or_stderr) {
   const int error = dup(STDERR_FILENO);
   dup2(file, STDOUT_FILENO);
   dup2(file, STDERR_FILENO);
-  connect();
+  ASSERT_NO_FATAL_FAILURE(connect());
   move_something();
   EXPECT_FALSE(client_.connect(loopback(0)));
   close();
@@ -110,7 +110,7 @@ TEST_F(Guest, leaves_the_callers_affinity_alone) {
   ASSERT_EQ(sched_getaffinity(0, sizeof before, &before), 0);
   unsigned cpu = 0;
   while (!CPU_ISSET(cpu, &before)) ++cpu;
-  connect([cpu](EndpointConfig& config) { config.worker_cpu = cpu; });
+  ASSERT_NO_FATAL_FAILURE(connect([cpu](EndpointConfig& config) { config.worker_cpu = cpu; }));
   move_something();
   cpu_set_t after;
   ASSERT_EQ(sched_getaffinity(0, sizeof after, &after), 0);
@@ -119,7 +119,7 @@ TEST_F(Guest, leaves_the_callers_affinity_alone) {
 
 TEST_F(Guest, opens_every_descriptor_with_cloexec_and_closes_it_again) {
   const auto before = descriptors();
-  connect();
+  ASSERT_NO_FATAL_FAILURE(connect());
   EXPECT_GE(client_.completion_fd(), 0);
   move_something();
   int opened = 0;
@@ -135,7 +135,7 @@ TEST_F(Guest, opens_every_descriptor_with_cloexec_and_closes_it_again) {
 
 TEST_F(Guest, names_its_threads_and_ends_them) {
   const auto before = thread_names();
-  connect();
+  ASSERT_NO_FATAL_FAILURE(connect());
   EXPECT_EQ(thread_names().count("longhaul-0"), before.count("longhaul-0") + 2);
   close();
   EXPECT_EQ(thread_names(), before);
@@ -146,7 +146,7 @@ TEST_F(Guest, changes_no_signal_handler_and_no_environment) {
   const auto variables = environment();
   sigset_t mask_before;
   pthread_sigmask(SIG_BLOCK, nullptr, &mask_before);
-  connect();
+  ASSERT_NO_FATAL_FAILURE(connect());
   move_something();
   EXPECT_EQ(signal_handlers(), handlers);
   close();
@@ -162,7 +162,7 @@ TEST_F(Guest, changes_no_signal_handler_and_no_environment) {
 std::atomic<pid_t> signalled_thread{0};
 
 TEST_F(Guest, takes_no_signal_of_the_application) {
-  connect();
+  ASSERT_NO_FATAL_FAILURE(connect());
   struct sigaction action {};
   struct sigaction old {};
   action.sa_handler = [](int) { signalled_thread.store(gettid()); };
@@ -177,7 +177,7 @@ TEST_F(Guest, takes_no_signal_of_the_application) {
 }
 
 TEST_F(Guest, two_pairs_live_side_by_side_and_one_ends_without_the_other) {
-  connect();
+  ASSERT_NO_FATAL_FAILURE(connect());
   Endpoint other_server = Endpoint::open(test_config()).value();
   Endpoint other_client = Endpoint::open(test_config()).value();
   ASSERT_TRUE(other_server.listen());
@@ -217,7 +217,7 @@ int check_in_child(Endpoint& server, Endpoint& client, Connection& connection, T
 }
 
 TEST_F(Guest, a_forked_childs_handles_answer_closed_and_touch_nothing) {
-  connect();
+  ASSERT_NO_FATAL_FAILURE(connect());
   std::vector<std::uint8_t> target(5000);
   auto receive = to_client_.recv_tensor(7, view(target)).value();
   std::fflush(nullptr);
@@ -238,7 +238,10 @@ TEST_F(Guest, a_forked_childs_handles_answer_closed_and_touch_nothing) {
 }
 
 TEST_F(Guest, a_forked_child_may_open_its_own) {
-  connect();
+#if defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "ThreadSanitizer starts no threads in a forked child";
+#endif
+  ASSERT_NO_FATAL_FAILURE(connect());
   std::fflush(nullptr);
   const pid_t child = fork();
   if (child == 0) {

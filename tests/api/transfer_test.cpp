@@ -13,7 +13,7 @@ class Transfers : public PairTest {};
 class Sizes : public PairTest, public ::testing::WithParamInterface<std::size_t> {};
 
 TEST_P(Sizes, arrive_unchanged_whether_posted_before_or_after) {
-  connect();
+  ASSERT_NO_FATAL_FAILURE(connect());
   const auto source = pattern(GetParam());
   for (const bool posted_first : {true, false}) {
     std::vector<std::uint8_t> target(source.size() + 1, 0xa5);
@@ -44,7 +44,7 @@ INSTANTIATE_TEST_SUITE_P(Bytes, Sizes,
                                            (1U << 20) + 7U, 16U << 20));
 
 TEST_F(Transfers, both_ways_at_once) {
-  connect();
+  ASSERT_NO_FATAL_FAILURE(connect());
   const auto up = pattern(3 << 20, 1);
   const auto down = pattern(2 << 20, 2);
   std::vector<std::uint8_t> up_target(up.size());
@@ -62,7 +62,7 @@ TEST_F(Transfers, both_ways_at_once) {
 }
 
 TEST_F(Transfers, a_list_of_300_tensors_is_one_transfer) {
-  connect();
+  ASSERT_NO_FATAL_FAILURE(connect());
   constexpr std::size_t kTensors = 300;
   std::vector<std::vector<std::uint8_t>> sources;
   std::vector<std::vector<std::uint8_t>> targets;
@@ -91,7 +91,7 @@ TEST_F(Transfers, a_list_of_300_tensors_is_one_transfer) {
 }
 
 TEST_F(Transfers, the_nth_send_of_a_tag_meets_its_nth_receive) {
-  connect();
+  ASSERT_NO_FATAL_FAILURE(connect());
   constexpr std::size_t kMany = 2000;
   std::vector<std::uint32_t> sources(kMany);
   std::vector<std::uint32_t> targets(kMany);
@@ -121,7 +121,7 @@ TEST_F(Transfers, the_nth_send_of_a_tag_meets_its_nth_receive) {
 }
 
 TEST_F(Transfers, a_receive_that_nobody_sends_to_can_be_cancelled) {
-  connect();
+  ASSERT_NO_FATAL_FAILURE(connect());
   std::vector<std::uint8_t> target(100);
   const auto receive = to_client_.recv_tensor(1, view(target));
   ASSERT_TRUE(receive);
@@ -132,7 +132,7 @@ TEST_F(Transfers, a_receive_that_nobody_sends_to_can_be_cancelled) {
 }
 
 TEST_F(Transfers, a_cancelled_send_ends_at_both_ends) {
-  connect();
+  ASSERT_NO_FATAL_FAILURE(connect());
   const auto source = pattern(1 << 20);
   std::vector<std::uint8_t> target(source.size());
   SendOptions options;
@@ -147,7 +147,7 @@ TEST_F(Transfers, a_cancelled_send_ends_at_both_ends) {
 }
 
 TEST_F(Transfers, deadlines_end_sends_and_receives_that_meet_nobody) {
-  connect();
+  ASSERT_NO_FATAL_FAILURE(connect());
   const auto source = pattern(1 << 20);
   std::vector<std::uint8_t> target(100);
   ReceiveOptions receive_options;
@@ -162,7 +162,7 @@ TEST_F(Transfers, deadlines_end_sends_and_receives_that_meet_nobody) {
 }
 
 TEST_F(Transfers, waiting_can_give_up_while_the_transfer_goes_on) {
-  connect();
+  ASSERT_NO_FATAL_FAILURE(connect());
   std::vector<std::uint8_t> target(4);
   const auto receive = to_client_.recv_tensor(1, view(target));
   ASSERT_TRUE(receive);
@@ -178,7 +178,7 @@ TEST_F(Transfers, waiting_can_give_up_while_the_transfer_goes_on) {
 }
 
 TEST_F(Transfers, another_dtype_is_refused_at_both_ends_with_a_reason) {
-  connect();
+  ASSERT_NO_FATAL_FAILURE(connect());
   const auto source = pattern(4096);
   std::vector<std::uint8_t> target(4096);
   ConstTensorView from = view(source);
@@ -197,7 +197,7 @@ TEST_F(Transfers, another_dtype_is_refused_at_both_ends_with_a_reason) {
 }
 
 TEST_F(Transfers, another_shape_or_size_is_refused_at_both_ends) {
-  connect();
+  ASSERT_NO_FATAL_FAILURE(connect());
   const auto source = pattern(4096);
   std::vector<std::uint8_t> target(4096);
   ConstTensorView from = view(source);
@@ -218,7 +218,7 @@ TEST_F(Transfers, another_shape_or_size_is_refused_at_both_ends) {
 }
 
 TEST_F(Transfers, a_growing_source_goes_as_far_as_it_is_ready) {
-  connect();
+  ASSERT_NO_FATAL_FAILURE(connect());
   const auto source = pattern(4 << 20);
   std::vector<std::uint8_t> memory(source.size());
   std::vector<std::uint8_t> target(source.size());
@@ -241,7 +241,7 @@ TEST_F(Transfers, a_growing_source_goes_as_far_as_it_is_ready) {
 }
 
 TEST_F(Transfers, ready_is_refused_where_it_means_nothing) {
-  connect();
+  ASSERT_NO_FATAL_FAILURE(connect());
   const auto source = pattern(1000);
   SendOptions options;
   options.growing = true;
@@ -256,7 +256,7 @@ TEST_F(Transfers, ready_is_refused_where_it_means_nothing) {
 }
 
 TEST_F(Transfers, piece_events_cover_every_byte_and_precede_the_end) {
-  connect();
+  ASSERT_NO_FATAL_FAILURE(connect());
   const auto source = pattern((5 << 20) + 12345);
   std::vector<std::uint8_t> target(source.size());
   ReceiveOptions options;
@@ -299,7 +299,7 @@ TEST_F(Transfers, piece_events_cover_every_byte_and_precede_the_end) {
 }
 
 TEST_F(Transfers, transfers_have_different_ids) {
-  connect();
+  ASSERT_NO_FATAL_FAILURE(connect());
   std::vector<std::uint8_t> target(1);
   std::set<std::uint64_t> ids;
   for (int i = 0; i < 100; ++i) {

@@ -27,7 +27,7 @@ class Views : public PairTest {
 };
 
 TEST_F(Views, contiguous_strides_are_taken) {
-  connect();
+  ASSERT_NO_FATAL_FAILURE(connect());
   auto tensor = good();
   const std::array<std::int64_t, 2> row_major{4, 1};
   tensor.strides = row_major;
@@ -39,7 +39,7 @@ TEST_F(Views, contiguous_strides_are_taken) {
 }
 
 TEST_F(Views, gaps_and_other_orders_are_refused) {
-  connect();
+  ASSERT_NO_FATAL_FAILURE(connect());
   auto tensor = good();
   for (const std::array<std::int64_t, 2> strides :
        {std::array<std::int64_t, 2>{8, 1}, {1, 3}, {4, 2}, {-4, 1}, {0, 1}}) {
@@ -52,7 +52,7 @@ TEST_F(Views, gaps_and_other_orders_are_refused) {
 }
 
 TEST_F(Views, bytes_must_be_elements_times_size) {
-  connect();
+  ASSERT_NO_FATAL_FAILURE(connect());
   auto tensor = good();
   tensor.bytes = 44;
   expect_refused(tensor, ErrorCode::invalid_argument, "12 × 4");
@@ -65,14 +65,14 @@ TEST_F(Views, bytes_must_be_elements_times_size) {
 }
 
 TEST_F(Views, an_unknown_dtype_is_refused_by_number) {
-  connect();
+  ASSERT_NO_FATAL_FAILURE(connect());
   auto tensor = good();
   tensor.dtype = static_cast<Dtype>(99);
   expect_refused(tensor, ErrorCode::invalid_argument, "99");
 }
 
 TEST_F(Views, null_memory_is_refused_unless_it_is_empty) {
-  connect();
+  ASSERT_NO_FATAL_FAILURE(connect());
   auto tensor = good();
   tensor.data = nullptr;
   expect_refused(tensor, ErrorCode::invalid_argument, "null");
@@ -82,7 +82,7 @@ TEST_F(Views, null_memory_is_refused_unless_it_is_empty) {
 }
 
 TEST_F(Views, device_memory_is_refused_by_name) {
-  connect();
+  ASSERT_NO_FATAL_FAILURE(connect());
   auto tensor = good();
   tensor.kind = MemoryKind::cuda;
   expect_refused(tensor, ErrorCode::unsupported, "cuda");
@@ -95,7 +95,7 @@ TEST_F(Views, device_memory_is_refused_by_name) {
 }
 
 TEST_F(Views, a_list_of_no_tensors_is_refused_and_a_bad_one_is_named) {
-  connect();
+  ASSERT_NO_FATAL_FAILURE(connect());
   const auto nothing = to_server_.send_tensors(1, {});
   ASSERT_FALSE(nothing);
   EXPECT_EQ(nothing.error().code, ErrorCode::invalid_argument);
@@ -107,7 +107,7 @@ TEST_F(Views, a_list_of_no_tensors_is_refused_and_a_bad_one_is_named) {
 }
 
 TEST_F(Views, registered_memory_is_checked_and_held) {
-  connect();
+  ASSERT_NO_FATAL_FAILURE(connect());
   const auto region = client_.register_memory(data_.data(), sizeof data_);
   ASSERT_TRUE(region) << why(region);
   auto tensor = good();
@@ -126,7 +126,7 @@ TEST_F(Views, registered_memory_is_checked_and_held) {
 }
 
 TEST_F(Views, memory_beyond_its_region_is_refused) {
-  connect();
+  ASSERT_NO_FATAL_FAILURE(connect());
   const auto region = client_.register_memory(data_.data(), sizeof data_ - 4);
   ASSERT_TRUE(region);
   auto tensor = good();
@@ -137,7 +137,7 @@ TEST_F(Views, memory_beyond_its_region_is_refused) {
 }
 
 TEST_F(Views, options_that_contradict_themselves_are_refused) {
-  connect();
+  ASSERT_NO_FATAL_FAILURE(connect());
   const auto refused = [&](const SendOptions& options) {
     const auto send = to_server_.send_tensor(1, good(), options);
     return !send && send.error().code == ErrorCode::invalid_argument;

@@ -115,10 +115,37 @@ void check_path(const Scenario& scenario, const Outcome& outcome, Findings& foun
     found.push_back(fmt::format("the server saw {} migrations, not {}", outcome.server.migrations,
                                 expect.migrations_min));
   }
+  if (outcome.client.limited_by_receiver < expect.limited_by_receiver_min) {
+    found.push_back(fmt::format("{:.3f} ms are accounted to the receiver, not {:.3f}",
+                                milliseconds_of(outcome.client.limited_by_receiver),
+                                milliseconds_of(expect.limited_by_receiver_min)));
+  }
   if (expect.dropped &&
       outcome.server_endpoint.dropped[static_cast<std::size_t>(*expect.dropped)] == 0) {
     found.push_back(fmt::format("the server counted no drop as {}", to_string(*expect.dropped)));
   }
+}
+
+// A fault that never struck proves nothing. Few packets go back, so there it is asked only of
+// faults that should have struck ten times.
+void check_faults(const Scenario& scenario, const Outcome& outcome, Findings& found) {
+  const auto check = [&](std::string_view way, const netmodel::LinkConfig& faults,
+                         const netmodel::LinkStats& stats, double strikes_min) {
+    const auto struck = [&](double share, std::uint64_t count, std::string_view what) {
+      if (share <= 0 || share * static_cast<double>(stats.offered) < strikes_min) return;
+      if (count == 0) found.push_back(fmt::format("the line {} {} no packet", way, what));
+    };
+    const netmodel::GilbertElliott& burst = faults.burst;
+    struck(faults.loss + burst.good_to_bad, stats.lost, "lost");
+    struck(faults.corrupt, stats.corrupted, "corrupted");
+    struck(faults.duplicate, stats.duplicated, "duplicated");
+    struck(faults.reorder_probability, stats.reordered, "reordered");
+    struck(faults.jitter_reorders && faults.jitter.count() > 0 ? 1 : 0, stats.reordered,
+           "reordered");
+    struck(faults.down.empty() ? 0 : 1, stats.down_dropped, "while down dropped");
+  };
+  check("there", scenario.there, outcome.there, 0);
+  check("back", scenario.back, outcome.back, 10);
 }
 
 // Placed bytes at a moment: of the newest sample not after it.
@@ -166,6 +193,7 @@ std::vector<std::string> violations(const Scenario& scenario, const Outcome& out
   check_counters(scenario, outcome, found);
   check_path(scenario, outcome, found);
   check_resume(scenario, outcome, found);
+  if (scenario.faults_strike) check_faults(scenario, outcome, found);
   return found;
 }
 
@@ -176,6 +204,22 @@ std::vector<std::string> goodput_violations(const Scenario& scenario, const Outc
   if (ratio >= scenario.expect.goodput_min) return {};
   return {fmt::format("goodput is {:.3f} of the undisturbed run, at least {:.3f} were expected",
                       ratio, scenario.expect.goodput_min)};
+}
+
+std::string figures(const Scenario& scenario, const Outcome& outcome) {
+  const std::uint64_t bytes = bytes_one_way(scenario);
+  const double limit = milliseconds_of(t_star(scenario.line, bytes, scenario.there.loss));
+  return fmt::format(
+      "{:.3f} ms = {:.4f} T*, ended {:.3f} ms, {:.4f} N packets, {:.5f} sent again, {} lost, {} "
+      "spurious, heap {} of {} KiB",
+      milliseconds_of(outcome.completion), milliseconds_of(outcome.completion) / limit,
+      milliseconds_of(outcome.ended),
+      static_cast<double>(outcome.client.packets_sent) /
+          static_cast<double>(std::max<std::uint64_t>(packets_of(scenario.line, bytes), 1)),
+      static_cast<double>(outcome.client.retransmitted_bytes) /
+          static_cast<double>(std::max<std::uint64_t>(bytes, 1)),
+      outcome.client.packets_lost, outcome.client.spurious_losses, outcome.heap_peak >> 10,
+      outcome.heap_allowed >> 10);
 }
 
 }  // namespace longhaul::simtest

@@ -14,4 +14,7 @@ std::vector<std::string> violations(const Scenario& scenario, const Outcome& out
 std::vector<std::string> goodput_violations(const Scenario& scenario, const Outcome& disturbed,
                                             const Outcome& undisturbed);
 
+/// One line of what was measured, for whoever sets bounds.
+std::string figures(const Scenario& scenario, const Outcome& outcome);
+
 }  // namespace longhaul::simtest

@@ -14,8 +14,8 @@ constexpr Line kJumbo{.rate_bps = 1'000'000'000, .rtt = milliseconds(40), .mtu =
 constexpr Line kEthernet{.rate_bps = 1'000'000'000, .rtt = milliseconds(40), .mtu = 1500};
 constexpr std::uint64_t kBytes = 32u << 20;
 
-// What a gateway's inner loop is: receive with piece events, send what has been placed so far: the last receiver
-// verifies all of it.
+// What a gateway's inner loop is: receive with piece events, send what has been placed so far: the
+// last receiver verifies all of it.
 class Relay {
  public:
   Relay(Peer& peer, Connection from, Connection to, std::span<std::byte> memory) : peer_(peer) {

@@ -119,6 +119,8 @@ class Player {
   Peer* server_ = nullptr;
   Connected both_;
   ConnectionStats client_before_{};
+  netmodel::LinkStats there_before_{};
+  netmodel::LinkStats back_before_{};
   Timestamp start_{};
   std::vector<Action> actions_;
   bool garbage_ = false;
@@ -190,6 +192,8 @@ void Player::schedule() {
   start_ = world_.now() + scenario_.line.rtt * 6 / 5;
   set_line(scenario_.line, scenario_.there, scenario_.back);
   client_before_ = must(both_.client.stats(), "stats of the client");
+  there_before_ = world_.network().link_stats(client_host_, server_host_);
+  back_before_ = world_.network().link_stats(server_host_, client_host_);
   for (std::size_t i = 0; i < running_.size(); ++i) schedule_load(i);
   for (const Change& change : scenario_.changes) {
     actions_.push_back({change.at, [this, &change] { apply(change); }});
@@ -269,6 +273,16 @@ void Player::apply(const Change& change) {
       garbage_ = true;
       return;
   }
+}
+
+netmodel::LinkStats since(const netmodel::LinkStats& before, netmodel::LinkStats now) {
+  now.offered -= before.offered;
+  now.lost -= before.lost;
+  now.corrupted -= before.corrupted;
+  now.duplicated -= before.duplicated;
+  now.reordered -= before.reordered;
+  now.down_dropped -= before.down_dropped;
+  return now;
 }
 
 // Views of the n-th transfer of a load, cut into its parts.
@@ -394,6 +408,9 @@ void Player::collect() {
   for (Running& running : running_) {
     for (std::uint32_t n = 0; n < running.load.count; ++n) collect_request(running, n);
   }
+  sim::Network& network = world_.network();
+  outcome_.there = since(there_before_, network.link_stats(client_host_, server_host_));
+  outcome_.back = since(back_before_, network.link_stats(server_host_, client_host_));
   if (auto stats = both_.client.stats()) {
     outcome_.client = *stats;
     outcome_.client.packets_sent -= client_before_.packets_sent;

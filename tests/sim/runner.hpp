@@ -28,6 +28,8 @@ struct Outcome {
   ConnectionStats client;  ///< counters since the start
   ConnectionStats server;
   EndpointStats server_endpoint;
+  netmodel::LinkStats there;  ///< since the start
+  netmodel::LinkStats back;
   std::vector<std::pair<Duration, std::uint64_t>> placed;  ///< of the first receive, over time
   std::uint64_t heap_peak = 0;                             ///< above what the process had before
   std::uint64_t heap_allowed = 0;  ///< printed budgets and what is on the simulated wire

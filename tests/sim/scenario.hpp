@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <limits>
 #include <optional>
+#include <ostream>
 #include <string_view>
 #include <vector>
 
@@ -81,6 +82,7 @@ struct Expectation {
   std::uint32_t max_datagram = 0;  ///< PLPMTU at the end is at most 16 bytes below it; 0 = any
   std::optional<std::uint32_t> black_holes{};
   std::uint32_t migrations_min = 0;     ///< seen by the server
+  Duration limited_by_receiver_min{0};  ///< in the client's account of its time
   std::optional<DropReason> dropped{};  ///< the server counted drops of this reason
 };
 
@@ -109,9 +111,16 @@ struct Scenario {
   std::vector<Load> loads{};
   std::vector<Change> changes{};
   Expectation expect{};
+  /// Every configured fault has to strike at least once.
+  bool faults_strike = true;
   /// Canary only: damages one received byte before the comparison.
   bool sabotage = false;
 };
+
+/// How GoogleTest names a row.
+inline void PrintTo(const Scenario& scenario, std::ostream* out) {
+  *out << scenario.name;
+}
 
 using Table = std::vector<Scenario>;
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every scenario of the tables, played twice; and the canary, which guards the checkers.
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -9,9 +10,10 @@
 #include "tests/sim/scenarios/tables.hpp"
 
 namespace longhaul::simtest {
-namespace {
 
 using base::PayloadMode;
+
+namespace {
 
 class Scenarios : public testing::TestWithParam<Scenario> {};
 
@@ -24,6 +26,7 @@ TEST_P(Scenarios, HoldTwiceWithOneTrace) {
   const bool payload = scenario.modes != Modes::reference_twice;
   const Outcome first = play(scenario, payload ? PayloadMode::bytes : PayloadMode::reference);
   expect_none(violations(scenario, first));
+  fmt::print("{}\n", figures(scenario, first));
   const bool bytes_again = scenario.modes == Modes::bytes_twice;
   const Outcome again = play(scenario, bytes_again ? PayloadMode::bytes : PayloadMode::reference);
   EXPECT_EQ(first.trace_hash, again.trace_hash)
@@ -50,12 +53,18 @@ INSTANTIATE_TEST_SUITE_P(Control, Scenarios, testing::ValuesIn(control_table()),
 // Must fail in every way a checker looks for: each of its expectations is impossible.
 Scenario canary() {
   using std::chrono::milliseconds;
-  Scenario scenario{.name = "canary",
-                    .line = {.rate_bps = 1'000'000'000, .rtt = milliseconds(10), .mtu = 1500},
-                    .there = {.loss = 0.02},
-                    .modes = Modes::bytes_twice,
-                    .loads = {{.bytes = kMiB, .sender = Status::cancelled}},
-                    .sabotage = true};
+  Scenario scenario{
+      .name = "canary",
+      .line = {.rate_bps = 1'000'000'000, .rtt = milliseconds(10), .mtu = 1500},
+      .there = {.loss = 0.02},
+      .back = {.reorder_probability = 1e-18,
+               .loss = 1e-18,
+               .duplicate = 1e-18,
+               .corrupt = 1e-18,
+               .down = {{Timestamp{} + milliseconds(2000), Timestamp{} + milliseconds(2001)}}},
+      .modes = Modes::bytes_twice,
+      .loads = {{.bytes = kMiB, .sender = Status::cancelled}},
+      .sabotage = true};
   scenario.expect = {.completion_max = 0.5,
                      .packets_max = 0.5,
                      .retransmitted_max = 0,
@@ -66,6 +75,7 @@ Scenario canary() {
                      .max_datagram = 9999,
                      .black_holes = 7,
                      .migrations_min = 1,
+                     .limited_by_receiver_min = std::chrono::hours(1),
                      .dropped = DropReason::invalid_token};
   return scenario;
 }
@@ -79,7 +89,7 @@ TEST(Canary, IsCaughtByEveryChecker) {
        {"the send ended with completed, not cancelled", "the receiver's memory differs",
         "completion took", "the client sent", "were sent again", "the last request ended",
         "the first byte came", "four RTTs carried", "PLPMTU is", "black holes were seen",
-        "migrations", "counted no drop", "the heap grew"}) {
+        "migrations", "accounted to the receiver", "counted no drop", "the heap grew"}) {
     EXPECT_TRUE(std::ranges::any_of(
         found, [&](const std::string& line) { return line.find(what) != std::string::npos; }))
         << "no checker said: " << what;
@@ -94,6 +104,26 @@ TEST(Canary, OfALossBudgetIsCaught) {
   EXPECT_TRUE(std::ranges::any_of(found, [](const std::string& line) {
     return line.find("1 bytes are missing") != std::string::npos;
   }));
+}
+
+TEST(Canary, OfFaultsThatNeverStruckIsCaught) {
+  const netmodel::LinkConfig faults{
+      .reorder_probability = 0.02,
+      .loss = 0.02,
+      .duplicate = 0.02,
+      .corrupt = 0.02,
+      .down = {{Timestamp{}, Timestamp{} + std::chrono::milliseconds(1)}}};
+  const Scenario scenario{.there = faults, .back = faults};
+  Outcome outcome;
+  outcome.there.offered = outcome.back.offered = 499;  // a strike back is not certain enough
+  EXPECT_EQ(violations(scenario, outcome).size(), 6u);
+  outcome.back.offered = 500;
+  EXPECT_EQ(violations(scenario, outcome).size(), 10u);
+  for (netmodel::LinkStats* stats : {&outcome.there, &outcome.back}) {
+    stats->lost = stats->corrupted = stats->duplicated = stats->reordered = 1;
+    stats->down_dropped = 1;
+  }
+  EXPECT_TRUE(violations(scenario, outcome).empty());
 }
 
 TEST(Canary, OfTheGoodputIsCaught) {

@@ -39,6 +39,7 @@ Duration t_star(const Line& line, std::uint64_t bytes, double loss) {
 World::World(std::uint64_t seed, base::PayloadMode mode) : simulation_(seed, mode), seed_(seed) {}
 
 World::~World() {
+  network().set_filter({});  // it may refer to what is gone by now
   for (Peer& peer : peers_) peer.endpoint_.close();
 }
 

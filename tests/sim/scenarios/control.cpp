@@ -33,7 +33,8 @@ Table control_table() {
        .back = {.loss = 0.001},
        .controller = "cubic",
        .loads = {{.bytes = 16 * kMiB}},
-       // RFC 9438 §5.2: 1.2 / sqrt(p) = 38 packets a round trip, some 40 T*; slow start gives half of that back.
+       // RFC 9438 §5.2: 1.2 / sqrt(p) = 38 packets a round trip, some 40 T*; slow start gives half
+       // of that back.
        .expect = {.completion_max = 30, .packets_max = 1.1}},
       {.name = "cubic_outage",
        .line = kGigabit,

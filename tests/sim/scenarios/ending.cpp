@@ -67,7 +67,7 @@ Table ending_table() {
                   .posted = false,
                   .sender = Status::timed_out},
                  {.tag = 2, .bytes = 8 * kMiB}},
-       .expect = {.all_ended_by = milliseconds(750)}},
+       .expect = {.all_ended_by = milliseconds(750), .limited_by_receiver_min = milliseconds(500)}},
       {.name = "cancelled_by_the_sender",
        .line = kGigabit,
        .limit = seconds(3),

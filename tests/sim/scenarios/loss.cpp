@@ -70,12 +70,12 @@ Table loss_table() {
        .expect = {.completion_max = 4, .packets_max = 1.2}},
       {.name = "bursts_of_50",
        .line = kLong,
-       .there = bursts(0.005, 50),
-       .back = bursts(0.005, 50),
+       .there = bursts(0.02, 50),
+       .back = bursts(0.02, 50),
        .loads = {{.bytes = 128 * kMiB}},
        .expect = {.completion_max = 2.2,
                   .packets_max = 1.06,
-                  .retransmitted_max = 0.03,
+                  .retransmitted_max = 0.06,
                   .black_holes = 0}},
       {.name = "bursts_of_50_ethernet",
        .line = kEthernet,
@@ -121,7 +121,8 @@ Table loss_table() {
        .line = kEthernet,
        .back = {.loss = 0.9},
        .loads = {{.bytes = 8 * kMiB}},
-       // The word that a receive is posted has to get through first: a copy a round trip, one in ten arrives.
+       // The word that a receive is posted has to get through first: a copy a round trip, one in
+       // ten arrives.
        .expect = {.completion_max = 20, .packets_max = 2}},
       {.name = "high_delay",
        .line = {.rate_bps = 1'000'000'000, .rtt = milliseconds(1500)},

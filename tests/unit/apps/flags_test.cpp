@@ -128,6 +128,8 @@ TEST(Flags, ContradictionsAreNamed) {
   EXPECT_THAT(error_of({"-c", "h", "--size", "1M", "--shape", "2"}), HasSubstr("one of them"));
   EXPECT_THAT(error_of({"-c", "h", "-n", "5", "-O", "1"}), HasSubstr("-O"));
   EXPECT_THAT(error_of({"-c", "h", "--file", "f", "-t", "1"}), HasSubstr("--file"));
+  EXPECT_THAT(error_of({"-c", "h", "-C", "fixed"}), HasSubstr("-b"));
+  EXPECT_EQ(error_of({"-c", "h", "-C", "fixed", "-b", "1G"}), "accepted");
 }
 
 TEST(Flags, NoNameIsUsedTwice) {

@@ -111,11 +111,10 @@ TEST(Safetensors, OffsetsOutsideTheDataAreRefused) {
               HasSubstr("tensor \"w\""));
   EXPECT_THAT(error_of(R"({"w":{"dtype":"U8","shape":[1],"data_offsets":[4,3]}})", 5),
               HasSubstr("data_offsets [4, 3]"));
-  EXPECT_THAT(
-      error_of(
-          R"({"w":{"dtype":"U8","shape":[1],"data_offsets":[18446744073709551615,18446744073709551615]}})",
-          5),
-      HasSubstr("do not lie within"));
+  EXPECT_THAT(error_of(R"({"w":{"dtype":"U8","shape":[1],)"
+                       R"("data_offsets":[18446744073709551615,18446744073709551615]}})",
+                       5),
+              HasSubstr("do not lie within"));
 }
 
 TEST(Safetensors, ShapesThatOverflowAreRefused) {

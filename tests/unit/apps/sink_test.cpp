@@ -145,14 +145,23 @@ TEST_F(FileSinkTest, MissingTensorsAndDigestsAreProblems) {
   ASSERT_TRUE(posting);
   sink->on_failed(posting->index);
   ASSERT_TRUE(sink->conclude(digests_of(file_), problems_));
-  EXPECT_EQ(problems_.size(), file_.header.tensors.size());
+  ASSERT_EQ(problems_.size(), 1u);
+  EXPECT_THAT(problems_[0], HasSubstr("did not arrive"));
 
   problems_.clear();
   auto source = FileSource::create(file_).value();
   auto other = FileSink::create(plan_, file_.raw_header(), "").value();
   cross(source, *other, leave_alone);
   ASSERT_TRUE(other->conclude({}, problems_));
-  EXPECT_EQ(problems_.size(), file_.header.tensors.size());
+  ASSERT_EQ(problems_.size(), 1u);
+  EXPECT_THAT(problems_[0], HasSubstr("no digest"));
+}
+
+TEST_F(FileSinkTest, DiscardingRemovesTheOutputAtOnce) {
+  auto sink = FileSink::create(plan_, file_.raw_header(), folder_.file("copy")).value();
+  EXPECT_EQ(folder_.entries(), 2u);
+  sink->discard();
+  EXPECT_EQ(folder_.entries(), 1u);
 }
 
 TEST_F(FileSinkTest, AHeaderThatLiesIsRefused) {

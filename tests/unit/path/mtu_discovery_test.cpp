@@ -366,6 +366,21 @@ TEST(MtuDiscovery, AnOutageIsNotABlackHoleEvenIfASmallPacketReturnsFirst) {
   EXPECT_EQ(path.discovery.max_datagram(), 8972u);
 }
 
+TEST(MtuDiscovery, AFlappingLineIsNotABlackHole) {
+  Path path(kJumbo, 8972, 0);
+  path.search_until(Timestamp{} + seconds(4));
+  const auto small = [](std::uint64_t) { return std::uint32_t{60}; };
+  for (int flap = 0; flap < 20; ++flap) {
+    // The line comes back for one small packet and goes again before a large one passes.
+    path.mtu = 0;
+    path.carry(2'000, microseconds(8), mostly_large(path.discovery));
+    path.carry(5, milliseconds(60), small);
+    path.mtu = 8972;
+    path.carry(1, milliseconds(60), small);
+  }
+  EXPECT_EQ(path.discovery.black_holes(), 0u);
+}
+
 TEST(MtuDiscovery, SmallPacketsLostAreNoEvidence) {
   MtuDiscovery discovery(kJumbo);
   Timestamp now{};

@@ -166,8 +166,8 @@ TEST(WorkerThread, is_pinned_without_moving_its_starter) {
   cpu_set_t inside;
   CPU_ZERO(&inside);
   WorkerThread thread;
-  ASSERT_TRUE(thread.start("longhaul-0", cpu,
-                           [&] { sched_getaffinity(0, sizeof inside, &inside); }));
+  ASSERT_TRUE(
+      thread.start("longhaul-0", cpu, [&] { sched_getaffinity(0, sizeof inside, &inside); }));
   thread.join();
   EXPECT_EQ(CPU_COUNT(&inside), 1);
   EXPECT_TRUE(CPU_ISSET(cpu, &inside));

@@ -85,6 +85,15 @@ TEST_F(WorkerTest, a_burst_of_datagrams_reaches_the_core_in_one_call) {
   EXPECT_EQ(script_.bursts, (std::vector<std::size_t>{3}));
 }
 
+TEST_F(WorkerTest, a_full_burst_may_have_left_input) {
+  backend_->arrivals = {"a", "b", "c", "d", "e"};
+  worker_->run_once(at(1));
+  EXPECT_TRUE(worker_->input_left());
+  worker_->run_once(at(1));
+  EXPECT_FALSE(worker_->input_left());
+  EXPECT_EQ(script_.received.size(), 5U);
+}
+
 TEST_F(WorkerTest, a_timeout_fires_when_its_time_has_come_and_not_before) {
   script_.next_timeout = at(10);
   EXPECT_FALSE(worker_->run_once(at(9)));
@@ -246,8 +255,8 @@ TEST_F(WorkerTest, sleep_lasts_until_the_next_deadline_at_most) {
   backend_->wake();
   worker_->sleep(at(1000), std::chrono::milliseconds(1));
   worker_->sleep(at(4990), std::chrono::seconds(1));  // too short to be slept
-  EXPECT_EQ(backend_->waits, (std::vector<Duration>{std::chrono::milliseconds(4),
-                                                    std::chrono::milliseconds(1)}));
+  EXPECT_EQ(backend_->waits,
+            (std::vector<Duration>{std::chrono::milliseconds(4), std::chrono::milliseconds(1)}));
 }
 
 TEST_F(WorkerTest, a_post_that_was_not_looked_at_keeps_the_worker_awake) {
