@@ -2,7 +2,6 @@
 #include "lib/recovery/reliable_frames.hpp"
 
 #include <algorithm>
-#include <cstring>
 
 #include "lib/base/assert.hpp"
 
@@ -18,7 +17,12 @@ void ReliableFrames::push(Timestamp now, const wire::Frame& frame) {
     free_entries_.pop_back();
   }
   Entry& entry = entries_[index];
-  entry.size = static_cast<std::uint16_t>(wire::write_frame(frame, entry.bytes));
+  entry.size = static_cast<std::uint16_t>(wire::write_frame(frame, entry.short_bytes));
+  if (entry.size == 0) {
+    if (!entry.long_bytes)
+      entry.long_bytes = std::make_unique<std::array<std::byte, kFrameBytesMax>>();
+    entry.size = static_cast<std::uint16_t>(wire::write_frame(frame, *entry.long_bytes));
+  }
   LONGHAUL_ASSERT(entry.size > 0);
   ++entry.generation;
   entry.copies = 0;
@@ -60,7 +64,7 @@ std::size_t ReliableFrames::write_due(Timestamp now, std::span<std::byte> out,
     const std::uint32_t index = heap_.front().frame.entry;
     const std::size_t size = entries_[index].size;
     if (written + size > out.size()) break;
-    std::memcpy(out.data() + written, entries_[index].bytes.data(), size);
+    std::ranges::copy(entries_[index].bytes(), out.data() + written);
     written += size;
     std::ranges::pop_heap(heap_, std::less<>{});
     heap_.pop_back();

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -40,8 +41,15 @@ class ReliableFrames {
   // The longest reliable frame is a RECEIVE_END: tag, n, status, bytes and the longest reason.
   static constexpr std::size_t kFrameBytesMax =
       wire::kFrameHeaderBytes + 8 + 8 + 1 + 8 + 1 + wire::kReasonBytesMax;
+  // Nearly every frame fits here, a TRANSFER of eight dimensions among them; a long reason does
+  // not.
+  static constexpr std::size_t kShortFrameBytes = 128;
   struct Entry {
-    std::array<std::byte, kFrameBytesMax> bytes;
+    std::array<std::byte, kShortFrameBytes> short_bytes;
+    std::unique_ptr<std::array<std::byte, kFrameBytesMax>> long_bytes;  // if size is larger
+    std::span<const std::byte> bytes() const noexcept {
+      return {size > kShortFrameBytes ? long_bytes->data() : short_bytes.data(), size};
+    }
     std::uint16_t size = 0;
     std::uint32_t generation = 0;
     std::uint32_t copies = 0;

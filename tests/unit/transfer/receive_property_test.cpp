@@ -24,7 +24,7 @@ class Model {
   Model(std::uint64_t seed, double forged)
       : random_(seed),
         forged_(forged),
-        pieces_{1 + random_.below(100'000), kPieceLog2Min},
+        pieces_{1 + random_.below(40'000), kPieceLog2Min},
         source_(random_bytes(pieces_.bytes, seed)),
         target_(pieces_.bytes, std::byte{0xee}),
         written_(pieces_.bytes) {
@@ -62,7 +62,7 @@ class Model {
     std::uint64_t covered = 0;
     for (std::uint8_t number = 0; number < layouts; ++number) {
       Layout layout;
-      layout.chunk_size = static_cast<std::uint32_t>(300 + random_.below(9000));
+      layout.chunk_size = static_cast<std::uint32_t>(300 + random_.below(4000));
       layout.first = number == 0 ? 0 : random_.below(pieces_.bytes);
       layout.length = pieces_.bytes - layout.first;
       covered += layout.length;
@@ -142,7 +142,7 @@ class Model {
 };
 
 TEST(receive_property, chunks_of_any_layout_in_any_order_make_the_tensor) {
-  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 25; ++seed) {
     Model model(seed, 0);
     model.run();
     if (testing::Test::HasFatalFailure()) FAIL() << "seed " << seed;
@@ -152,13 +152,13 @@ TEST(receive_property, chunks_of_any_layout_in_any_order_make_the_tensor) {
 
 TEST(receive_property, forged_bytes_never_make_a_complete_tensor) {
   int complete = 0;
-  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 25; ++seed) {
     Model model(seed, 0.02);
     model.run();
     if (testing::Test::HasFatalFailure()) FAIL() << "seed " << seed;
     complete += model.complete() ? 1 : 0;
   }
-  EXPECT_GT(complete, 20);
+  EXPECT_GT(complete, 12);
 }
 
 }  // namespace

@@ -43,10 +43,9 @@ TEST(tags, the_first_word_stands) {
   EXPECT_EQ(tags.take_ended(1, 0), Status::pending);
 }
 
-TEST(tags, a_million_ends_in_a_row_are_book_kept) {
+TEST(tags, very_many_ends_in_a_row_are_book_kept) {
   Tags tags;
-  for (std::uint64_t n = 0; n < 1'000'000; ++n)
-    ASSERT_TRUE(tags.note_ended(1, n, Status::cancelled));
+  for (std::uint64_t n = 0; n < 200'000; ++n) ASSERT_TRUE(tags.note_ended(1, n, Status::cancelled));
 }
 
 TEST(tags, ends_without_order_are_bounded_and_what_is_taken_makes_room) {
