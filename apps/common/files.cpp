@@ -134,6 +134,15 @@ Result<OutputFile> OutputFile::create(const std::string& path, std::uint64_t byt
   if (bytes > static_cast<std::uint64_t>(std::numeric_limits<off_t>::max())) {
     return fail(ErrorCode::invalid_argument, "the output file would be larger than any file");
   }
+  // The rename at the end would replace whatever bears the name, a device included.
+  struct stat info {};
+  if (::stat(path.c_str(), &info) == 0) {
+    if (S_ISDIR(info.st_mode)) return file_error(EISDIR, "write", path);
+    if (!S_ISREG(info.st_mode)) {
+      return fail(ErrorCode::invalid_argument,
+                  fmt::format("{} is not a regular file; name another output", printable(path)));
+    }
+  }
   const std::string temporary = fmt::format("{}.partial.{}", path, ::getpid());
   FileDescriptor fd(
       ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666));

@@ -83,9 +83,11 @@ Result<SafetensorsEntry> check_entry(std::string_view file, RawSafetensorsEntry&
                                   begin, end, data_bytes),
                       "the file is truncated or its header wrong: fetch or save it again");
   }
-  std::optional<std::uint64_t> bytes = dtype->element_bytes;
+  // An empty tensor is empty whatever its other extents multiply to.
+  const bool empty = std::ranges::find(raw.shape, 0u) != raw.shape.end();
+  std::optional<std::uint64_t> bytes = empty ? 0 : dtype->element_bytes;
   for (const std::uint64_t extent : raw.shape) {
-    if (bytes) bytes = checked_product(*bytes, extent);
+    if (bytes && !empty) bytes = checked_product(*bytes, extent);
   }
   if (!bytes) return bad_tensor(file, raw.name, "the product of its shape exceeds 64 bits");
   if (*bytes != end - begin) {

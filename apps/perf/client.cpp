@@ -63,17 +63,20 @@ Result<Connection> connect(Endpoint& endpoint, const SocketAddress& remote,
   }
 }
 
-Result<int> run(const Options& options, InterruptWatch& interrupts, Reporter& reporter) {
+Result<int> run(const Options& options, Reporter& reporter) {
+  // Until a peer has to be told, Ctrl-C simply ends the program: preparing gigabytes takes seconds.
   auto workload = prepare(options);
   if (!workload) return tl::unexpected(std::move(workload.error()));
+  auto interrupts = InterruptWatch::create();
+  if (!interrupts) return tl::unexpected(std::move(interrupts.error()));
   auto remote = resolve(options.host, options.port);
   if (!remote) return tl::unexpected(std::move(remote.error()));
   auto endpoint = open_endpoint(options, *remote);
   if (!endpoint) return tl::unexpected(std::move(endpoint.error()));
   reporter.on_connecting(options.host, options.port);
-  auto connection = connect(*endpoint, *remote, interrupts);
+  auto connection = connect(*endpoint, *remote, *interrupts);
   if (!connection) return tl::unexpected(std::move(connection.error()));
-  EventLoop loop(interrupts);
+  EventLoop loop(*interrupts);
   loop.add(*endpoint);
   ClientTest test(options, *workload, loop, reporter, *endpoint, *connection);
   auto status = test.run();
@@ -84,8 +87,8 @@ Result<int> run(const Options& options, InterruptWatch& interrupts, Reporter& re
 
 }  // namespace
 
-int run_client(const Options& options, InterruptWatch& interrupts, Reporter& reporter) {
-  auto status = run(options, interrupts, reporter);
+int run_client(const Options& options, Reporter& reporter) {
+  auto status = run(options, reporter);
   if (status) return *status;
   reporter.on_error(explain(status.error()));
   return 1;

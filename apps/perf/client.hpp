@@ -8,6 +8,6 @@
 namespace longhaul::apps::perf {
 
 /// Runs one test against the server of the options and reports it. Returns the exit status.
-int run_client(const Options& options, InterruptWatch& interrupts, Reporter& reporter);
+int run_client(const Options& options, Reporter& reporter);
 
 }  // namespace longhaul::apps::perf

@@ -186,7 +186,7 @@ void ClientTest::report(std::string error) {
 }
 
 Result<void> ClientTest::step(Clock::time_point until) {
-  if (!control_.all_sent()) until = std::min(until, Clock::now() + kIdleStep);
+  if (control_.waiting()) until = std::min(until, Clock::now() + kRetry);
   loop_.run_once(until, [this](Endpoint&, const Completion& completion) { handle(completion); });
   if (auto flushed = control_.flush(); !flushed && !failure_) set_failure(flushed.error());
   if (loop_.interrupted()) interrupted_ = true;
@@ -212,7 +212,7 @@ void ClientTest::handle(const Completion& completion) {
   }
   auto event = control_.on_completion(completion);
   // Requests that end because the connection does are explained by `disconnected`, right behind.
-  if (!event && completion.status == Status::completed) set_failure(std::move(event.error()));
+  if (!event && !is_terminal(connection_.status())) set_failure(std::move(event.error()));
   if (event && event->message) handle_message(*event->message);
 }
 

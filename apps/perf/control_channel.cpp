@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "apps/perf/cookie.hpp"
 
@@ -56,7 +57,26 @@ Result<void> ControlChannel::send_blob(Tag tag, std::span<const std::byte> bytes
   return flush();
 }
 
+Result<void> ControlChannel::post(Posting posting) {
+  ReceiveOptions options;
+  options.cookie = posting.cookie;
+  auto posted = connection_.recv_tensor(posting.tag, posting.view, options);
+  if (posted) {
+    ++receiving_;
+    return {};
+  }
+  if (posted.error().code != ErrorCode::would_block)
+    return tl::unexpected(std::move(posted.error()));
+  unposted_.push_back(posting);
+  return {};
+}
+
 Result<void> ControlChannel::flush() {
+  for (std::deque<Posting> again = std::exchange(unposted_, {}); !again.empty();) {
+    const Posting posting = again.front();
+    again.pop_front();
+    if (auto posted = post(posting); !posted) return posted;
+  }
   while (!outbox_.empty()) {
     // The map's node keeps its address until the completion; a vector inside it does not move.
     const std::uint64_t id = next_id_++;
@@ -77,13 +97,8 @@ Result<void> ControlChannel::flush() {
 
 Result<void> ControlChannel::post_length() {
   expecting_body_ = false;
-  ReceiveOptions options;
-  options.cookie = make_cookie(Purpose::control_receive, 0);
-  auto posted =
-      connection_.recv_tensor(kControlTag, bytes_view(length_.data(), length_.size()), options);
-  if (!posted) return tl::unexpected(std::move(posted.error()));
-  ++receiving_;
-  return {};
+  return post({kControlTag, bytes_view(length_.data(), length_.size()),
+               make_cookie(Purpose::control_receive, 0)});
 }
 
 Result<void> ControlChannel::post_body(std::uint64_t bytes) {
@@ -95,24 +110,15 @@ Result<void> ControlChannel::post_body(std::uint64_t bytes) {
   }
   expecting_body_ = true;
   body_.resize(static_cast<std::size_t>(bytes));
-  ReceiveOptions options;
-  options.cookie = make_cookie(Purpose::control_receive, 1);
-  auto posted = connection_.recv_tensor(kControlTag, bytes_view(body_.data(), bytes), options);
-  if (!posted) return tl::unexpected(std::move(posted.error()));
-  ++receiving_;
-  return {};
+  return post(
+      {kControlTag, bytes_view(body_.data(), bytes), make_cookie(Purpose::control_receive, 1)});
 }
 
 Result<void> ControlChannel::expect_blob(Tag tag, std::uint64_t bytes) {
   auto buffer = Buffer::allocate(bytes, "file header");
   if (!buffer) return tl::unexpected(std::move(buffer.error()));
   Buffer& kept = blobs_[tag] = std::move(*buffer);
-  ReceiveOptions options;
-  options.cookie = make_cookie(Purpose::blob_receive, tag);
-  auto posted = connection_.recv_tensor(tag, bytes_view(kept.data(), kept.size()), options);
-  if (!posted) return tl::unexpected(std::move(posted.error()));
-  ++receiving_;
-  return {};
+  return post({tag, bytes_view(kept.data(), kept.size()), make_cookie(Purpose::blob_receive, tag)});
 }
 
 std::span<const std::byte> ControlChannel::blob(Tag tag) const {

@@ -43,6 +43,8 @@ class ControlChannel {
   Result<Event> on_completion(const Completion& completion);
   std::span<const std::byte> blob(Tag tag) const;
 
+  /// Something waits for room in the library: call `flush()` soon.
+  bool waiting() const noexcept { return !outbox_.empty() || !unposted_.empty(); }
   /// Nothing is queued and everything sent has arrived.
   bool all_sent() const noexcept { return outbox_.empty() && in_flight_.empty(); }
   /// No memory of this object is the library's.
@@ -54,12 +56,20 @@ class ControlChannel {
     std::vector<std::byte> bytes;
   };
 
+  struct Posting {
+    Tag tag = 0;
+    TensorView view;
+    std::uint64_t cookie = 0;
+  };
+
+  Result<void> post(Posting posting);
   Result<void> post_length();
   Result<void> post_body(std::uint64_t bytes);
   Result<Event> on_received(const Completion& completion);
 
   Connection connection_;
   std::deque<Outgoing> outbox_;
+  std::deque<Posting> unposted_;
   std::map<std::uint64_t, Outgoing> in_flight_;
   std::uint64_t next_id_ = 0;
 

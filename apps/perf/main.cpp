@@ -46,12 +46,12 @@ int run(const Options& options) {
   }
   // A file beyond ulimit -f is an error to report, not a reason to die.
   std::signal(SIGXFSZ, SIG_IGN);
-  auto interrupts = InterruptWatch::create();
-  if (!interrupts) return complain(explain(interrupts.error()));
   const auto reporter =
       options.json ? make_json_reporter() : make_text_reporter(::isatty(STDOUT_FILENO) == 1);
-  return options.role == Role::server ? run_server(options, *interrupts, *reporter)
-                                      : run_client(options, *interrupts, *reporter);
+  if (options.role == Role::client) return run_client(options, *reporter);
+  auto interrupts = InterruptWatch::create();
+  if (!interrupts) return complain(explain(interrupts.error()));
+  return run_server(options, *interrupts, *reporter);
 }
 
 int main_checked(int argc, const char* const* argv) {

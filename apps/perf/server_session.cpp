@@ -55,7 +55,7 @@ void ServerSession::handle(const Completion& completion) {
   auto event = control_.on_completion(completion);
   if (!event) {
     // Requests that end because the connection does are explained by `disconnected`.
-    if (completion.status == Status::completed) abandon(explain(event.error()));
+    if (!is_terminal(connection_.status())) abandon(explain(event.error()));
     return;
   }
   if (event->message) handle_message(*event->message);
@@ -272,7 +272,7 @@ void ServerSession::check_time(Clock::time_point now) {
 Clock::time_point ServerSession::next_look(Clock::time_point now) const {
   if (state_ == State::running && work_left_) return now;
   Clock::time_point next = now + kIdleStep;
-  if (post_again_ || !control_.all_sent()) next = now + kRetry;
+  if (post_again_ || control_.waiting() || !control_.all_sent()) next = now + kRetry;
   if (state_ == State::ready) next = std::min(next, now + kFirstByteStep);
   if (state_ == State::running) {
     if (const auto mark = meter_->next_mark()) next = std::min(next, *mark);

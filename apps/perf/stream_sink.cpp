@@ -16,13 +16,18 @@ namespace {
 // What may complete between two looks of this process: 8 MiB is 6 ms at 10 Gbit/s.
 constexpr std::uint64_t kBetweenLooks = 8u << 20;
 constexpr std::size_t kSample = 4096;
+// The library takes `transfers_max` receives of a connection (32768); some are the control
+// channel's.
+constexpr std::uint64_t kWindowMax = 24576;
 
 }  // namespace
 
 std::uint64_t receive_window(std::uint64_t bytes, std::uint32_t parallel) noexcept {
   const std::uint64_t burst = bytes == 0 ? kBetweenLooks : (kBetweenLooks + bytes - 1) / bytes;
   // Three windows of small transfers are cheap; of large ones a single spare is enough.
-  return parallel + std::clamp<std::uint64_t>(burst, 1, std::uint64_t{3} * parallel);
+  const std::uint64_t window =
+      parallel + std::clamp<std::uint64_t>(burst, 1, std::uint64_t{3} * parallel);
+  return std::min(window, std::max<std::uint64_t>(kWindowMax, parallel));
 }
 
 Result<std::unique_ptr<StreamSink>> StreamSink::create(const TestPlan& plan) {

@@ -80,6 +80,9 @@ Result<void> check_times(const EndpointConfig& config) {
   if (config.heartbeat < Duration::zero() || config.heartbeat >= config.peer_timeout) {
     return invalid("heartbeat has to be shorter than peer_timeout, or 0 for a fifth of it");
   }
+  if (config.heartbeat > Duration::zero() && config.heartbeat < std::chrono::milliseconds(1)) {
+    return invalid("heartbeat is below 1 ms: the line would carry little else");
+  }
   if (config.connect_timeout <= Duration::zero()) {
     return invalid("connect_timeout has to be above zero");
   }
