@@ -110,7 +110,10 @@ Result<Duration> parse_duration(std::string_view text, std::optional<Duration> p
 Result<double> parse_probability(std::string_view text) {
   const auto split = split_number(text);
   if (split && split->suffix == "%" && split->number <= 100) return split->number / 100;
-  if (split && split->suffix.empty() && split->number <= 1) return split->number;
+  if (split && split->suffix.empty() && split->number == 1) {
+    return fail(ErrorCode::invalid_argument, "\"1\" may mean 1 % or all; write 1% or 100%");
+  }
+  if (split && split->suffix.empty() && split->number < 1) return split->number;
   return fail(ErrorCode::invalid_argument,
               fmt::format("\"{}\" is not a probability; write 1% or 0.01", printable(text)));
 }

@@ -212,7 +212,8 @@ void ClientTest::handle(const Completion& completion) {
   }
   auto event = control_.on_completion(completion);
   // Requests that end because the connection does are explained by `disconnected`, right behind.
-  if (!event && !is_terminal(connection_.status())) set_failure(std::move(event.error()));
+  if (!event && (completion.status == Status::completed || !is_terminal(connection_.status())))
+    set_failure(std::move(event.error()));
   if (event && event->message) handle_message(*event->message);
 }
 

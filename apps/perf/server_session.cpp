@@ -55,7 +55,8 @@ void ServerSession::handle(const Completion& completion) {
   auto event = control_.on_completion(completion);
   if (!event) {
     // Requests that end because the connection does are explained by `disconnected`.
-    if (!is_terminal(connection_.status())) abandon(explain(event.error()));
+    if (completion.status == Status::completed || !is_terminal(connection_.status()))
+      abandon(explain(event.error()));
     return;
   }
   if (event->message) handle_message(*event->message);

@@ -160,7 +160,9 @@ void TextReporter::print_verdict(const Summary& summary, const ReceiverReport& r
   std::string unit = summary.plan.mode == Mode::file ? "tensor" : "transfer";
   if (report.completed != 1) unit += 's';
   if (report.digest_ok) {
-    print(fmt::format("digest ok: {} {}, {} verified at the receiver\n", report.completed, unit,
+    // A timed test ends amid transfers: their bytes count, they do not.
+    print(fmt::format("digest ok: {} {}{}, {} verified at the receiver\n", report.completed, unit,
+                      summary.plan.mode == Mode::file ? "" : " complete",
                       format_bytes(report.bytes)));
   } else if (summary.sender && summary.sender->interrupted) {
     print(fmt::format("interrupted: {} {} had arrived, {} verified\n", report.completed, unit,

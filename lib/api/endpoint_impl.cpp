@@ -100,6 +100,7 @@ EndpointImpl::EndpointImpl(EndpointConfig config, const CheckedConfig& checked,
   environment.payload_mode = foundation.payload_mode;
   environment.seed = foundation.seed;
   environment.datagram_max = largest_datagram(config_, *foundation.backend);
+  environment.departure_times = foundation.backend->capabilities().departure_times;
   environment.family = local_.family;
   runtime::WorkerOptions options;
   options.datagram_max = environment.datagram_max;

@@ -295,7 +295,8 @@ void Connection::finish_chunk(Timestamp now, Burst& burst, TrafficClass c,
   slot.departure = path_.pacer().departure(now);
   recovery::SendSpace& space = spaces_.send(c);
   recovery::SentPacket packet;
-  packet.sent_at = slot.departure;
+  // A round trip must be measured from when the packet really leaves.
+  packet.sent_at = config_.departure_times ? slot.departure : now;
   packet.delivered_at_send = path_.delivered_bytes();
   packet.size = static_cast<std::uint32_t>(slot.size());
   packet.owner = out.transfer.index;

@@ -43,6 +43,7 @@ Handshake::Handshake(const ConnectionConfig& config, Timestamp now)
       own_cid_(config.own_cid),
       peer_cid_(config.peer_cid),
       attempt_(config.attempt),
+      peer_name_(to_string(config.remote)),
       own_(own_parameters(config)) {
   if (role_ == Role::client) {
     send_at_ = now;
@@ -161,8 +162,11 @@ std::size_t Handshake::write(Timestamp now, std::span<std::byte> out) {
 void Handshake::handle_timeout(Timestamp now) {
   if (now < deadline_) return;
   fail(ErrorCode::timed_out,
-       heard_anything_ ? "the peer answered but set-up did not finish in time"
-                       : "no answer from the peer: is it listening there, and is UDP let through?");
+       heard_anything_
+           ? fmt::format("{} answered but set-up did not finish in time", peer_name_)
+           : fmt::format("no answer from {}: does a server listen there, and is UDP let "
+                         "through?",
+                         peer_name_));
 }
 
 Timestamp Handshake::next_timeout() const noexcept {

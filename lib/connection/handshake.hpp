@@ -60,6 +60,7 @@ class Handshake {
   std::uint32_t own_cid_;
   std::uint32_t peer_cid_;
   std::uint64_t attempt_;
+  std::string peer_name_;  // for error messages
   wire::TransportParameters own_;
   std::optional<wire::TransportParameters> peer_;
   std::optional<Failure> failure_;

@@ -29,6 +29,7 @@ struct ConnectionConfig {
   congestion::ControllerFactory make_controller = nullptr;
   base::PayloadMode payload_mode = base::PayloadMode::bytes;
   std::uint32_t datagram_max = 65507;  ///< of the backend
+  bool departure_times = false;        ///< the backend honours them
 };
 
 }  // namespace longhaul::connection

@@ -50,6 +50,7 @@ connection::ConnectionConfig Endpoint::Impl::new_connection(const SocketAddress&
   result.make_controller = environment.make_controller;
   result.payload_mode = environment.payload_mode;
   result.datagram_max = static_cast<std::uint32_t>(environment.datagram_max);
+  result.departure_times = environment.departure_times;
   return result;
 }
 

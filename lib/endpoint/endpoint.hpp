@@ -27,6 +27,8 @@ struct Environment {
   std::uint64_t seed = 0;            ///< of every random choice; equal seeds give equal traces
   std::size_t datagram_max = 65507;  ///< the backend's
   AddressFamily family = AddressFamily::ipv4;
+  /// The backend honours `TxDatagram::departure`; else packets leave when handed over.
+  bool departure_times = false;
 };
 
 /// Owned by one worker. Drain contract: after any number of inputs at one `now`, call

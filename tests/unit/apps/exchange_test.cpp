@@ -36,8 +36,7 @@ struct Outcome {
 
 std::unique_ptr<Outcome> run(const Options& options) {
   auto outcome = std::make_unique<Outcome>();
-  auto interrupts = InterruptWatch::create().value();
-  outcome->status = run_client(options, interrupts, outcome->reporter);
+  outcome->status = run_client(options, outcome->reporter);
   return outcome;
 }
 

@@ -59,13 +59,11 @@ class Model {
  private:
   void cut_up() {
     const std::uint8_t layouts = static_cast<std::uint8_t>(1 + random_.below(5));
-    std::uint64_t covered = 0;
     for (std::uint8_t number = 0; number < layouts; ++number) {
       Layout layout;
       layout.chunk_size = static_cast<std::uint32_t>(300 + random_.below(4000));
       layout.first = number == 0 ? 0 : random_.below(pieces_.bytes);
       layout.length = pieces_.bytes - layout.first;
-      covered += layout.length;
       ASSERT_TRUE(transfer_.add_layout(number, layout));
       for (std::uint32_t i = 0; i < layout.chunks(); ++i)
         packets_.push_back({false, number, i, layout.range(i)});
