@@ -34,7 +34,7 @@ struct Load {
   Duration send_at{0};
   std::optional<Duration> receive_at{};  ///< none = 1.2 RTT before the start
   bool posted = true;                    ///< false: nobody ever receives it
-  bool sent = true;    ///< false: nobody ever sends it
+  bool sent = true;                      ///< false: nobody ever sends it
   std::uint64_t receive_bytes = kSame;   ///< size of the posted receive
   std::optional<Dtype> receive_dtype{};  ///< none = the sender's
   std::optional<Shape> receive_shape{};  ///< none = one dimension
