@@ -82,7 +82,7 @@ void SendSpace::settle_run(std::uint64_t begin, std::uint64_t end) {
   for (std::uint64_t number = lost_.first_member(begin); number < end;
        number = lost_.first_member(number + 1)) {
     spurious_out_.push_back({number, {}});
-    if (const SentPacket* packet = sent_.find(number))
+    if (const SentPacket* packet = sent_.remembered(number))
       spurious_out_.back().packet.sent_at = packet->sent_at;
   }
   lost_.erase(begin, end);

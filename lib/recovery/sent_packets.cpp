@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lib/recovery/sent_packets.hpp"
 
+#include <algorithm>
 #include <bit>
 
 namespace longhaul::recovery {
@@ -23,6 +24,11 @@ SentPacket* SentPackets::find(std::uint64_t number) noexcept {
   return &ring_[number & (ring_.size() - 1)];
 }
 
+const SentPacket* SentPackets::remembered(std::uint64_t number) const noexcept {
+  if (number >= next_ || next_ - number > ring_.size()) return nullptr;
+  return &ring_[number & (ring_.size() - 1)];
+}
+
 void SentPackets::trim() noexcept {
   const std::size_t mask = ring_.size() - 1;
   while (first_ < next_ && !ring_[first_ & mask].outstanding) ++first_;
@@ -30,7 +36,8 @@ void SentPackets::trim() noexcept {
 
 void SentPackets::grow() {
   std::vector<SentPacket> larger(ring_.size() * 2);
-  for (std::uint64_t number = first_; number < next_; ++number)
+  for (std::uint64_t number = next_ - std::min<std::uint64_t>(next_, ring_.size()); number < next_;
+       ++number)
     larger[number & (larger.size() - 1)] = ring_[number & (ring_.size() - 1)];
   ring_.swap(larger);
 }

@@ -44,6 +44,8 @@ class SentPackets {
   SentPacket& append(const SentPacket& packet);
   /// The record of a number in [first, next), else null.
   SentPacket* find(std::uint64_t number) noexcept;
+  /// The record of a number sent before, forgotten or not, unless its slot was taken since.
+  const SentPacket* remembered(std::uint64_t number) const noexcept;
   /// Forgets leading records that are no longer outstanding.
   void trim() noexcept;
 

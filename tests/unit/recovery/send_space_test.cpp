@@ -130,6 +130,7 @@ TEST_F(SendSpaceTest,
   EXPECT_EQ(numbers(ack(0, 9, {{0, 2}}).lost), (Numbers{0, 1}));
   const auto outcome = ack(0, 9, {{0, 1}});
   EXPECT_EQ(numbers(outcome.spurious), Numbers{1});
+  EXPECT_GT(outcome.spurious[0].packet.sent_at, Timestamp{}) << "or no controller can undo it";
   EXPECT_TRUE(outcome.acked.empty());
   EXPECT_TRUE(ack(0, 9, {{0, 1}}).spurious.empty());
   EXPECT_EQ(space.in_flight_packets(), 0u);

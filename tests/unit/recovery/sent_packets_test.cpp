@@ -71,6 +71,23 @@ TEST(sent_packets, a_ring_with_room_at_its_front_wraps_and_does_not_lose_what_is
   }
 }
 
+TEST(sent_packets, a_forgotten_record_is_remembered_until_its_slot_is_taken) {
+  SentPackets sent(4);
+  for (std::uint32_t i = 0; i < 4; ++i) sent.append(packet(i, i == 3));
+  sent.trim();
+  EXPECT_EQ(sent.find(1), nullptr);
+  ASSERT_NE(sent.remembered(1), nullptr);
+  EXPECT_EQ(sent.remembered(1)->size, 1u);
+  EXPECT_EQ(sent.remembered(4), nullptr) << "never sent";
+  sent.append(packet(4));
+  sent.append(packet(5));
+  EXPECT_EQ(sent.remembered(1), nullptr) << "its slot was taken";
+  EXPECT_EQ(sent.remembered(2)->size, 2u);
+  sent.append(packet(6));
+  sent.append(packet(7));
+  EXPECT_EQ(sent.remembered(3)->size, 3u) << "growth keeps what the ring held";
+}
+
 TEST(sent_packets, any_capacity_is_rounded_up_to_what_the_ring_needs) {
   SentPackets sent(3);
   for (std::uint32_t i = 0; i < 100; ++i) sent.append(packet(i));
