@@ -108,40 +108,47 @@ void Connection::handle_version_negotiation(Timestamp now,
 void Connection::handle_reset(Timestamp now, const wire::ResetToken& token) {
   if (!life_.handshake.established() || life_.handshake.peer().reset_token != token) return;
   if (!life_.closing.is_open()) return life_.closing.finish();
-  end(now, Status::peer_lost, "the peer has no such connection any more (restarted?)",
+  end(Status::peer_lost, "the peer has no such connection any more (restarted?)",
       ErrorCode::peer_lost);
   life_.closing.finish();
 }
 
 void Connection::send(Timestamp now, transfer::SendRequest&& request) {
+  const base::PoisonScope scope;
   senders_.start(now, std::move(request));
+  check_poison(now, scope);
 }
 
 void Connection::receive(Timestamp now, transfer::ReceiveRequest&& request) {
+  const base::PoisonScope scope;
   receivers_.start(now, std::move(request));
+  check_poison(now, scope);
 }
 
 void Connection::cancel(Timestamp now, transfer::TransferId id) {
+  const base::PoisonScope scope;
   senders_.cancel(now, id);
   receivers_.cancel(now, id);
+  check_poison(now, scope);
 }
 
-void Connection::ready(Timestamp, transfer::TransferId id, std::uint64_t bytes) {
+void Connection::ready(Timestamp now, transfer::TransferId id, std::uint64_t bytes) {
+  const base::PoisonScope scope;
   senders_.ready(id, bytes);
+  check_poison(now, scope);
 }
 
 void Connection::close(Timestamp now, std::string_view reason) {
   if (!life_.closing.is_open()) return;
   if (!life_.handshake.established()) {
-    end(now, Status::closed, reason);
+    end(Status::closed, reason);
     life_.closing.finish();
     return;
   }
   end_and_tell(now, Status::closed, wire::CloseCode::no_error, reason);
 }
 
-void Connection::end(Timestamp now, Status status, std::string_view reason, ErrorCode error) {
-  (void)now;
+void Connection::end(Status status, std::string_view reason, ErrorCode error) {
   const std::string kept(reason);
   senders_.end_all(status, kept);
   receivers_.end_all(status, kept);
@@ -159,7 +166,7 @@ void Connection::end(Timestamp now, Status status, std::string_view reason, Erro
 void Connection::end_and_tell(Timestamp now, Status status, wire::CloseCode code,
                               std::string_view reason) {
   if (!life_.closing.is_open()) return;
-  end(now, status, reason);
+  end(status, reason);
   life_.closing.close(now, code, std::string(reason), 3 * path_.rtt().pto());
 }
 
@@ -167,7 +174,7 @@ void Connection::check_failures(Timestamp now) {
   if (!life_.closing.is_open() || !life_.handshake.failure()) return;
   const Handshake::Failure& failure = *life_.handshake.failure();
   const Status status = failure.code == ErrorCode::timed_out ? Status::timed_out : Status::refused;
-  end(now, status, failure.reason, failure.code);
+  end(status, failure.reason, failure.code);
   life_.closing.finish();
 }
 
@@ -188,7 +195,7 @@ void Connection::handle_timeout(Timestamp now) {
   if (life_.liveness.lost(now)) {
     const auto silence =
         std::chrono::duration_cast<std::chrono::milliseconds>(life_.liveness.silence(now));
-    end(now, Status::peer_lost,
+    end(Status::peer_lost,
         fmt::format("nothing heard from {} for {} ms", to_string(path_.remote()), silence.count()),
         ErrorCode::peer_lost);
     life_.closing.finish();
@@ -209,9 +216,18 @@ bool Connection::poll_notification(transfer::Event& event) {
   return true;
 }
 
+// RFC 9000 §8.1: an address that has proven nothing gets answers to its initials, each much smaller
+// than what it answers. A packet with our connection ID proves that our answer was received.
+bool Connection::may_speak() const noexcept {
+  return config_.role == Role::client || config_.address_validated || counts_.packets_received > 0;
+}
+
 Timestamp Connection::next_timeout() const {
   if (!life_.closing.is_open()) return life_.closing.next_timeout();
   if (!life_.handshake.established()) return life_.handshake.next_timeout();
+  if (!may_speak())
+    return std::min({life_.liveness.lost_at(), life_.handshake.next_timeout(),
+                     senders_.next_timeout(), receivers_.next_timeout()});
   Timestamp next =
       std::min({life_.liveness.next_timeout(), life_.handshake.next_timeout(),
                 control_.frames.next_due(), senders_.next_timeout(), receivers_.next_timeout(),

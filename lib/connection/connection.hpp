@@ -41,7 +41,7 @@ class Connection {
   Connection(const ConnectionConfig& config, Timestamp now, std::deque<transfer::Event>& events,
              DropCounts& drops);
 
-  // Requests.
+  // Requests. Precondition of `send` and `receive`: is_open().
   void send(Timestamp now, transfer::SendRequest&& request);
   void receive(Timestamp now, transfer::ReceiveRequest&& request);
   void cancel(Timestamp now, transfer::TransferId id);
@@ -94,11 +94,11 @@ class Connection {
 
   // connection.cpp
   void on_established(Timestamp now);
-  void end(Timestamp now, Status status, std::string_view reason,
-           ErrorCode error = ErrorCode::closed);
+  void end(Status status, std::string_view reason, ErrorCode error = ErrorCode::closed);
   void end_and_tell(Timestamp now, Status status, wire::CloseCode code, std::string_view reason);
   void check_failures(Timestamp now);
   void check_poison(Timestamp now, const base::PoisonScope& scope);
+  bool may_speak() const noexcept;
 
   // connection_receive.cpp
   void handle_short(Timestamp now, const base::RxDatagram& datagram,

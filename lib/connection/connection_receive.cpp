@@ -123,8 +123,7 @@ bool Connection::handle_frame(Timestamp now, const wire::Frame& frame) {
           },
           [&](const wire::ConnectionClose& close) {
             const bool ours = close.code == static_cast<std::uint16_t>(wire::CloseCode::no_error);
-            end(now, Status::closed,
-                ours && close.reason.empty() ? "closed by the peer" : close.reason);
+            end(Status::closed, ours && close.reason.empty() ? "closed by the peer" : close.reason);
             life_.closing.drain(now, 3 * path_.rtt().pto());
             return true;
           },

@@ -62,7 +62,7 @@ std::size_t Connection::poll_transmit(Timestamp now, std::span<base::TxDatagram>
     transmit_close(now, burst);
   } else {
     transmit_handshake(now, burst);
-    if (life_.handshake.established()) {
+    if (life_.handshake.established() && may_speak()) {
       while (transmit_control(now, burst)) {
       }
       transmit_challenge(now, burst);
@@ -122,7 +122,9 @@ void Connection::finish_control(Timestamp now, Burst& burst, TrafficClass c, std
   packet.delivered_at_send = path_.delivered_bytes();
   spaces_.send(c).on_sent(packet);
   path_.pacer().on_sent_unpaced(now, size);
-  if (packet.outstanding) life_.liveness.on_asked(now);
+  // A full datagram may be too big for the path: only small ones ask whether the peer is there.
+  if (packet.outstanding && packet.content != recovery::Content::probe)
+    life_.liveness.on_asked(now);
   ++counts_.packets_sent;
   counts_.bytes_sent += size;
 }
@@ -168,7 +170,9 @@ bool Connection::transmit_control(Timestamp now, Burst& burst) {
     packet.content = recovery::Content::frames;
     packet.owner = carrier;
   }
-  const bool sample = size > begin && now - control_.last_ping >= std::max(rtt, kPingSpacingMin);
+  // Only while tensors come in: on an idle connection two ends would ask each other for ever.
+  const bool sample = size > begin && receivers_.expects_data() &&
+                      now - control_.last_ping >= std::max(rtt, kPingSpacingMin);
   if (!packet.outstanding && (heartbeat || sample)) {
     if (const std::size_t written = wire::write_frame(wire::Ping{}, rest())) {
       size += written;
@@ -311,7 +315,6 @@ void Connection::finish_chunk(Timestamp now, Burst& burst, TrafficClass c,
   space.on_sent(packet);
   space.set_minimum_window(path_.packet_time());
   control_.markers.on_data_sent(c, slot.departure, space.window(), path_.rtt().smoothed());
-  life_.liveness.on_asked(now);
   ++counts_.packets_sent;
   counts_.bytes_sent += packet.size;
 }

@@ -22,7 +22,8 @@ struct ConnectionConfig {
   std::uint32_t own_cid = 0;
   std::uint32_t peer_cid = 0;  ///< server: from the initial; client: learned from the accept
   std::uint64_t attempt = 0;
-  Duration connect_timeout{};  ///< client
+  bool address_validated = false;  ///< server: the client returned a token
+  Duration connect_timeout{};      ///< client
   wire::ResetToken reset_token{};
   std::uint64_t seed = 0;
   const EndpointConfig* endpoint = nullptr;  ///< outlives the connection

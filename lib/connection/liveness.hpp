@@ -16,16 +16,16 @@ class Liveness {
     if (peer_timeout.count() > 0 && peer_timeout / 5 < heartbeat_) heartbeat_ = peer_timeout / 5;
   }
   void on_heard(Timestamp now) noexcept { last_heard_ = now; }
-  /// Something ack-eliciting left.
+  /// Something ack-eliciting left, small enough for any path.
   void on_asked(Timestamp now) noexcept { last_asked_ = now; }
 
   bool heartbeat_due(Timestamp now) const noexcept { return now >= last_asked_ + heartbeat_; }
-  bool lost(Timestamp now) const noexcept { return now >= last_heard_ + peer_timeout_; }
+  bool lost(Timestamp now) const noexcept { return now >= lost_at(); }
+  Timestamp lost_at() const noexcept { return last_heard_ + peer_timeout_; }
   Duration silence(Timestamp now) const noexcept { return now - last_heard_; }
   Timestamp next_timeout() const noexcept {
     const Timestamp beat = last_asked_ + heartbeat_;
-    const Timestamp lost_at = last_heard_ + peer_timeout_;
-    return beat < lost_at ? beat : lost_at;
+    return beat < lost_at() ? beat : lost_at();
   }
 
  private:

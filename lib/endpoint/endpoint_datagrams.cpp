@@ -137,6 +137,7 @@ void Endpoint::Impl::accept(Timestamp now, const base::RxDatagram& datagram,
   made.role = connection::Role::server;
   made.peer_cid = packet.header.source_id;
   made.attempt = packet.header.attempt;
+  made.address_validated = config.validate_addresses;
   auto connection = std::make_unique<connection::Connection>(made, now, events_, drops);
   if (!connection->handle_initial(now, packet.frames)) return drop(DropReason::malformed_frame);
   connections.insert(std::move(connection));

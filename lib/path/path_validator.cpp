@@ -13,7 +13,7 @@ void PathValidator::on_new_address(Timestamp now, const SocketAddress& address, 
     candidate_ = address;
     data_ = random.next();
     bytes_heard_ = bytes_sent_ = 0;
-    sent_ = 0;
+    tries_ = 0;
     pto_ = pto;
     due_ = now;
   }
@@ -23,23 +23,20 @@ void PathValidator::on_new_address(Timestamp now, const SocketAddress& address, 
 std::optional<PathValidator::Challenge> PathValidator::poll_challenge(Timestamp now,
                                                                       std::size_t bytes) {
   if (!active_ || now < due_) return std::nullopt;
-  if (bytes_sent_ + bytes > kAmplificationFactor * bytes_heard_) {
-    due_ = now + pto_;
-    return std::nullopt;
-  }
-  if (sent_ == kChallengesMax) {
+  if (tries_ == kTriesMax) {
     active_ = false;
     due_ = kNever;
     return std::nullopt;
   }
-  ++sent_;
-  bytes_sent_ += bytes;
+  ++tries_;
   due_ = now + pto_;
+  if (bytes_sent_ + bytes > kAmplificationFactor * bytes_heard_) return std::nullopt;
+  bytes_sent_ += bytes;
   return Challenge{candidate_, data_};
 }
 
 std::optional<SocketAddress> PathValidator::on_response(std::uint64_t data) {
-  if (!active_ || sent_ == 0 || data != data_) return std::nullopt;
+  if (!active_ || bytes_sent_ == 0 || data != data_) return std::nullopt;
   active_ = false;
   due_ = kNever;
   return candidate_;

@@ -29,13 +29,13 @@ class PathValidator {
   Timestamp next_timeout() const noexcept;
 
  private:
-  static constexpr int kChallengesMax = 5;
+  static constexpr int kTriesMax = 5;
   bool active_ = false;
   SocketAddress candidate_{};
   std::uint64_t data_ = 0;
   std::uint64_t bytes_heard_ = 0;
   std::uint64_t bytes_sent_ = 0;
-  int sent_ = 0;
+  int tries_ = 0;  // also those that the limit did not let out
   Duration pto_{};
   Timestamp due_ = kNever;
 };
