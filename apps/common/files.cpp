@@ -104,6 +104,13 @@ Result<FileDescriptor> open_for_reading(const std::string& path, std::uint64_t& 
   return fd;
 }
 
+Result<FileDescriptor> open_for_appending(const std::string& path) {
+  FileDescriptor fd(
+      ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0666));
+  if (fd.get() < 0) return file_error(errno, "open", path);
+  return fd;
+}
+
 Result<void> read_at(int fd, const std::string& path, std::uint64_t offset,
                      std::span<std::byte> out) {
   while (!out.empty()) {

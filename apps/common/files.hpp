@@ -33,6 +33,8 @@ class FileDescriptor {
 
 /// Opens a regular file for reading and says how long it is.
 Result<FileDescriptor> open_for_reading(const std::string& path, std::uint64_t& bytes);
+/// Opens for appending and makes the file if need be; never waits for a reader of a FIFO.
+Result<FileDescriptor> open_for_appending(const std::string& path);
 /// Fills `out` from `offset`; a file that ends earlier is an error. Reads, never maps: a file that
 /// shrinks meanwhile gives an error, not a signal.
 Result<void> read_at(int fd, const std::string& path, std::uint64_t offset,

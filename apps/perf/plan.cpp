@@ -32,9 +32,24 @@ std::string_view to_string(Mode mode) noexcept {
   return mode == Mode::stream ? "stream" : "file";
 }
 
+std::string_view to_string(Direction direction) noexcept {
+  switch (direction) {
+    case Direction::forward:
+      return "forward";
+    case Direction::reverse:
+      return "reverse";
+    case Direction::both:
+      return "both";
+  }
+  return "forward";
+}
+
 Result<TestPlan> plan_stream(const Options& options, std::uint64_t seed) {
   TestPlan plan;
   plan.mode = Mode::stream;
+  plan.direction = options.direction;
+  plan.server_cpu = options.server_cpu;
+  plan.server_output = options.server_output;
   plan.dtype = options.dtype;
   const std::uint64_t element = element_size(plan.dtype);
   if (options.extents) {
@@ -75,6 +90,8 @@ Result<TestPlan> plan_stream(const Options& options, std::uint64_t seed) {
 TestPlan plan_file(const Options& options, const SafetensorsFile& file) {
   TestPlan plan;
   plan.mode = Mode::file;
+  plan.server_cpu = options.server_cpu;
+  plan.server_output = options.server_output;
   plan.transfers = file.header.tensors.size();
   plan.interval = options.interval;
   plan.parallel = options.parallel.value_or(kFileParallel);
@@ -88,7 +105,11 @@ Result<void> check_plan(const TestPlan& plan) {
   if (plan.parallel == 0 || plan.parallel > kParallelMax) {
     return bad_plan(fmt::format("{} transfers in flight", plan.parallel));
   }
+  if (plan.interval.count() != 0 && plan.interval < kIntervalMin) {
+    return bad_plan(fmt::format("a mark every {} ns", plan.interval.count()));
+  }
   if (plan.mode == Mode::file) {
+    if (plan.direction != Direction::forward) return bad_plan("a file that the server would send");
     if (plan.header_bytes < kSafetensorsPrefix || plan.header_bytes > plan.file_bytes ||
         plan.header_bytes - kSafetensorsPrefix > kSafetensorsHeaderMax) {
       return bad_plan(

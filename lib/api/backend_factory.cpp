@@ -15,6 +15,7 @@ namespace {
 Result<std::unique_ptr<io::Backend>> open_kernel(const EndpointConfig& config) {
   io::kernel::KernelOptions options;
   options.local = config.local;
+  options.device = config.device;
   return io::kernel::KernelBackend::open(options);
 }
 

@@ -7,6 +7,7 @@ namespace longhaul::io::kernel {
 
 Result<std::unique_ptr<Backend>> KernelBackend::open(const KernelOptions& options) {
   auto socket = Socket::open({.local = options.local,
+                              .device = options.device,
                               .receive_buffer = options.receive_buffer,
                               .send_buffer = options.send_buffer,
                               .coalescing = options.coalescing});

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <memory>
 #include <span>
+#include <string>
 
 #include "lib/io/backend.hpp"
 #include "lib/io/kernel/mmsg_engine.hpp"
@@ -18,6 +19,7 @@ namespace longhaul::io::kernel {
 struct KernelOptions {
   /// Where to bind; the wildcard and port 0 are allowed.
   SocketAddress local;
+  std::string device;  ///< interface to stay on, empty = any
   /// Socket buffers to ask for; beyond the system's maximum only a privileged process gets them.
   std::size_t receive_buffer = 32U << 20U;
   std::size_t send_buffer = 8U << 20U;

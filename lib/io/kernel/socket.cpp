@@ -132,6 +132,20 @@ tl::unexpected<Error> socket_failed(AddressFamily family, int cause) {
               "the system does not give this process a UDP socket", cause);
 }
 
+Result<void> stay_on(int fd, const std::string& device) {
+  if (device.empty()) return {};
+  const auto size = static_cast<socklen_t>(device.size());
+  if (setsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, device.data(), size) == 0) return {};
+  const int cause = errno;
+  if (cause == ENODEV || cause == EINVAL) {
+    return fail(ErrorCode::invalid_argument,
+                "this machine has no interface " + device + "; `ip link` lists them", cause);
+  }
+  const bool permission = cause == EACCES || cause == EPERM;
+  return fail(permission ? ErrorCode::no_permission : ErrorCode::system,
+              "the system does not bind the socket to interface " + device, cause);
+}
+
 }  // namespace
 
 Result<Socket> Socket::open(const SocketOptions& options) {
@@ -150,6 +164,7 @@ Result<Socket> Socket::open(const SocketOptions& options) {
 
 Result<void> Socket::configure(const SocketOptions& options) {
   const int fd = number();
+  if (auto stays = stay_on(fd, options.device); !stays) return stays;
   // PMTUDISC_PROBE sets DF and ignores the kernel's path MTU: the path's own search finds it.
   if (options.local.family == AddressFamily::ipv4) {
     if (!set_option(fd, SOL_IP, IP_MTU_DISCOVER, IP_PMTUDISC_PROBE)) {

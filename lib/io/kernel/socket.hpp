@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 
 #include "lib/io/kernel/descriptor.hpp"
 #include "longhaul/address.hpp"
@@ -13,6 +14,8 @@ namespace longhaul::io::kernel {
 struct SocketOptions {
   /// Where to bind; the wildcard and port 0 are allowed.
   SocketAddress local;
+  /// Interface to stay on (SO_BINDTODEVICE); empty = any.
+  std::string device;
   /// What to ask for. Beyond the system's maximum only a privileged process gets it all.
   std::size_t receive_buffer = 32U << 20U;
   std::size_t send_buffer = 8U << 20U;
