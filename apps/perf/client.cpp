@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "apps/perf/client.hpp"
 
+#include <fmt/format.h>
+
 #include <memory>
 #include <random>
 
@@ -51,6 +53,16 @@ Result<Endpoint> open_endpoint(const Options& options, const SocketAddress& remo
   return Endpoint::open(endpoint_config(options, *local));
 }
 
+/// What to do about a server that does not answer.
+Error with_hint(const Options& options, Error error) {
+  if (error.code == ErrorCode::refused || error.code == ErrorCode::timed_out) {
+    const bool usual = options.port == Options{}.port;
+    error.context += fmt::format("; start `longhaul-perf -s{}` there",
+                                 usual ? "" : fmt::format(" -p {}", options.port));
+  }
+  return error;
+}
+
 Result<Connection> connect(const Options& options, Endpoint& endpoint, const SocketAddress& remote,
                            InterruptWatch& interrupts) {
   ConnectOptions how;
@@ -60,7 +72,9 @@ Result<Connection> connect(const Options& options, Endpoint& endpoint, const Soc
   for (;;) {
     auto connected = connection->wait_connected(kConnectStep);
     if (connected) return connection;
-    if (is_terminal(connection->status())) return tl::unexpected(std::move(connected.error()));
+    if (is_terminal(connection->status())) {
+      return tl::unexpected(with_hint(options, std::move(connected.error())));
+    }
     if (interrupts.interrupted()) {
       static_cast<void>(connection->close("the client was interrupted"));
       return fail(ErrorCode::closed, "interrupted while connecting");

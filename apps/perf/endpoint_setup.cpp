@@ -46,6 +46,7 @@ EndpointConfig endpoint_config(const Options& options, const SocketAddress& loca
   config.security = options.security;
   config.worker_cpu = options.cpu;
   config.device = options.device;
+  config.stateless_reset_key = options.reset_key;
   if (options.dscp)
     config.dscp.codepoints[static_cast<std::size_t>(TrafficClass::bulk)] = *options.dscp;
   config.inject = options.inject;

@@ -71,6 +71,9 @@ Result<void> check_client(const Options& options) {
   if (!options.output.empty()) {
     return conflict("--output belongs to the server, which receives; give it there");
   }
+  if (!options.reset_key_path.empty()) {
+    return conflict("--reset-key belongs to the server, which may be restarted; give it there");
+  }
   if (options.daemon) {
     return conflict("-D belongs to the server; a client ends with its test: put & behind it");
   }

@@ -13,7 +13,9 @@
 #include <utility>
 
 #include "apps/common/daemon.hpp"
+#include "apps/common/files.hpp"
 #include "apps/common/interrupt.hpp"
+#include "apps/common/key_file.hpp"
 #include "apps/common/pid_file.hpp"
 #include "apps/common/sample_file.hpp"
 #include "apps/common/units.hpp"
@@ -50,13 +52,28 @@ std::unique_ptr<Reporter> make_reporter(const Options& options, Output& output) 
 
 /// Paths keep their meaning when the daemon leaves the folder it was started in.
 void make_paths_absolute(Options& options) {
-  for (std::string* path : {&options.output, &options.logfile, &options.pidfile}) {
+  for (std::string* path :
+       {&options.output, &options.logfile, &options.pidfile, &options.reset_key_path}) {
     if (!path->empty()) *path = std::filesystem::absolute(*path);
   }
 }
 
-Result<int> run_server_process(const Options& options, Output& output,
-                               std::optional<Daemon>& daemon) {
+/// What a server needs later is missed now.
+Result<void> check_files(Options& options) {
+  if (!options.reset_key_path.empty()) {
+    auto key = read_or_make_key(options.reset_key_path);
+    if (!key) return tl::unexpected(std::move(key.error()));
+    options.reset_key = std::move(*key);
+  }
+  if (options.output.empty()) return {};
+  // It goes again at once; the real one is made when a file arrives.
+  auto tried = OutputFile::create(options.output, 0);
+  if (!tried) return tl::unexpected(std::move(tried.error()));
+  return {};
+}
+
+Result<int> run_server_process(Options& options, Output& output, std::optional<Daemon>& daemon) {
+  if (auto checked = check_files(options); !checked) return tl::unexpected(checked.error());
   auto interrupts = InterruptWatch::create();
   if (!interrupts) return tl::unexpected(std::move(interrupts.error()));
   const auto listening = [&]() -> Result<void> {

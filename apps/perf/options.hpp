@@ -70,6 +70,8 @@ struct Options {
   std::string logfile;
   std::string pidfile;
   bool daemon = false;
+  std::string reset_key_path;
+  std::string reset_key;  ///< what the file holds
   bool one_off = false;
   bool verbose = false;
 

@@ -115,6 +115,12 @@ std::size_t Connection::begin_packet(base::TxDatagram& slot, wire::PacketType ty
 void Connection::finish_control(Timestamp now, Burst& burst, TrafficClass c, std::size_t size,
                                 recovery::SentPacket packet) {
   base::TxDatagram& slot = burst.slots[burst.used++];
+  // A peer that lost its memory answers only what is larger than its answer.
+  if (packet.outstanding && size <= wire::kResetDatagramMin &&
+      life_.liveness.silence(now) > 2 * path_.rtt().pto()) {
+    std::ranges::fill(slot.head.subspan(size, wire::kResetDatagramMin + 1 - size), std::byte{0});
+    size = wire::kResetDatagramMin + 1;
+  }
   slot.head_size = size;
   slot.departure = now;
   packet.sent_at = now;

@@ -71,6 +71,14 @@ class Backend {
   /// and calls `receive` once it is reached.
   virtual Timestamp next_release() const { return kNever; }
 
+  /// Whether to learn who answers that nobody listens (ICMP port unreachable). Only while somebody
+  /// connects: such an answer can be forged, and costs the data path. A backend without sockets
+  /// learns nothing.
+  virtual void watch_refusals(bool /*on*/) {}
+  /// Fills the front of `out` with addresses that answered so since the last call, in order and
+  /// with repetitions; returns how many.
+  virtual std::size_t take_refusals(std::span<SocketAddress> /*out*/) { return 0; }
+
   virtual BackendStats stats() const = 0;
 };
 

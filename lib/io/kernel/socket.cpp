@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lib/io/kernel/socket.hpp"
 
+#include <linux/errqueue.h>
 #include <netinet/udp.h>
 #include <sys/socket.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <climits>
+#include <cstring>
 #include <string>
 #include <utility>
 
@@ -146,6 +148,19 @@ Result<void> stay_on(int fd, const std::string& device) {
               "the system does not bind the socket to interface " + device, cause);
 }
 
+/// Whether an entry of the error queue is an ICMP message that the port is closed.
+bool is_refusal(msghdr& header) noexcept {
+  for (cmsghdr* next = CMSG_FIRSTHDR(&header); next != nullptr; next = CMSG_NXTHDR(&header, next)) {
+    const bool ipv4 = next->cmsg_level == SOL_IP && next->cmsg_type == IP_RECVERR;
+    const bool ipv6 = next->cmsg_level == SOL_IPV6 && next->cmsg_type == IPV6_RECVERR;
+    if (!ipv4 && !ipv6) continue;
+    sock_extended_err error{};
+    std::memcpy(&error, CMSG_DATA(next), sizeof(error));
+    return error.ee_errno == ECONNREFUSED && error.ee_origin != SO_EE_ORIGIN_LOCAL;
+  }
+  return false;
+}
+
 }  // namespace
 
 Result<Socket> Socket::open(const SocketOptions& options) {
@@ -205,9 +220,37 @@ void Socket::clear_errors() const noexcept {
   socklen_t size = sizeof(error);
   getsockopt(number(), SOL_SOCKET, SO_ERROR, &error, &size);
   for (int i = 0; i < kErrorsPerClear; ++i) {
+    NativeAddress refused{};
+    std::array<std::byte, 512> control;
     msghdr header{};
+    header.msg_name = &refused;
+    header.msg_namelen = sizeof(refused);
+    header.msg_control = control.data();
+    header.msg_controllen = control.size();
     if (recvmsg(number(), &header, MSG_ERRQUEUE | MSG_DONTWAIT) < 0) break;
+    if (is_refusal(header) && refusals_.count < refusals_.addresses.size()) {
+      refusals_.addresses[refusals_.count++] = from_native(refused);
+    }
   }
+}
+
+void Socket::watch_refusals(bool on) noexcept {
+  const bool ipv4 = local_.family == AddressFamily::ipv4;
+  set_option(number(), ipv4 ? SOL_IP : SOL_IPV6, ipv4 ? IP_RECVERR : IPV6_RECVERR, on ? 1 : 0);
+  if (on) return;
+  // Errors that came before this would be reported on the data that follows.
+  clear_errors();
+  refusals_.count = 0;
+}
+
+std::size_t Socket::take_refusals(std::span<SocketAddress> out) noexcept {
+  const std::size_t taken = std::min(out.size(), refusals_.count);
+  std::copy_n(refusals_.addresses.begin(), taken, out.begin());
+  std::copy(refusals_.addresses.begin() + static_cast<std::ptrdiff_t>(taken),
+            refusals_.addresses.begin() + static_cast<std::ptrdiff_t>(refusals_.count),
+            refusals_.addresses.begin());
+  refusals_.count -= taken;
+  return taken;
 }
 
 }  // namespace longhaul::io::kernel

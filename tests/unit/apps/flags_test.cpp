@@ -174,6 +174,8 @@ TEST(Flags, WhatCannotWorkTogetherIsRefusedWithTheRemedy) {
   EXPECT_THAT(error_of({"-c", "h", "-4", "-6"}), HasSubstr("exclude each other"));
   EXPECT_THAT(error_of({"-c", "h", "-S", "32", "--dscp", "ef"}), HasSubstr("give one of them"));
   EXPECT_THAT(error_of({"-c", "h", "-D"}), HasSubstr("server"));
+  EXPECT_THAT(error_of({"-c", "h", "--reset-key", "f"}), HasSubstr("server"));
+  EXPECT_EQ(options_of({"-s", "--reset-key", "f"}).reset_key_path, "f");
   for (const char* flag : {"-R", "--bidir", "--get-server-output"}) {
     EXPECT_THAT(error_of({"-s", flag}), HasSubstr("client decides")) << flag;
   }

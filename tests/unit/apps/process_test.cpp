@@ -6,11 +6,13 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <filesystem>
 #include <fstream>
 #include <thread>
 
 #include "apps/common/affinity.hpp"
 #include "apps/common/daemon.hpp"
+#include "apps/common/key_file.hpp"
 #include "apps/common/pid_file.hpp"
 #include "tests/unit/apps/temporary_folder.hpp"
 
@@ -67,6 +69,36 @@ TEST(PidFile, ThatCannotBeWrittenIsNamed) {
   const auto refused = PidFile::create("/nonexistent/pid");
   ASSERT_FALSE(refused);
   EXPECT_THAT(refused.error().context, HasSubstr("/nonexistent/pid"));
+}
+
+TEST(KeyFile, IsMadeOnceForItsOwnerAlone) {
+  const TemporaryFolder folder;
+  const auto made = read_or_make_key(folder.file("key"));
+  ASSERT_TRUE(made) << made.error().context;
+  EXPECT_EQ(made->size(), 32u);
+  EXPECT_EQ(read_or_make_key(folder.file("key")).value(), *made);
+  EXPECT_NE(read_or_make_key(folder.file("other")).value(), *made);
+  EXPECT_EQ(std::filesystem::status(folder.file("key")).permissions(),
+            std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
+  EXPECT_EQ(folder.entries(), 2u);
+}
+
+TEST(KeyFile, OfAnotherSizeOrOpenToOthersIsRefused) {
+  const TemporaryFolder folder;
+  for (const std::size_t bytes : {0u, 15u, 33u}) {
+    const auto refused = read_or_make_key(folder.write("key", std::string(bytes, 'k')));
+    ASSERT_FALSE(refused) << bytes;
+    EXPECT_THAT(refused.error().context, HasSubstr("16 or 32"));
+  }
+  folder.write("key", std::string(16, 'k'));
+  const auto open = read_or_make_key(folder.file("key"));
+  ASSERT_FALSE(open);
+  EXPECT_THAT(open.error().context, HasSubstr("chmod 600"));
+  std::filesystem::permissions(folder.file("key"), std::filesystem::perms::owner_read);
+  EXPECT_EQ(read_or_make_key(folder.file("key")).value(), std::string(16, 'k'));
+  const auto nowhere = read_or_make_key("/nonexistent/key");
+  ASSERT_FALSE(nowhere);
+  EXPECT_THAT(nowhere.error().context, HasSubstr("/nonexistent/key"));
 }
 
 TEST(ThreadPinning, MovesOtherThreadsAndBack) {
