@@ -14,9 +14,10 @@ TEST(hash, every_vector_width_gives_the_same_digest) {
   const hash::Choices choices = hash::choices();
   ASSERT_GE(choices.count, 1u);
   const std::vector<std::byte> bytes = random_bytes(70'000);
-  for (const std::size_t size : {0,   1,   3,   4,   8,    9,    16,   17,     128,    129,
-                                 240, 241, 255, 256, 1023, 1024, 1025, 65'535, 65'536, 65'537}) {
-    for (const std::size_t shift : {0, 1, 7, 63}) {
+  for (const std::size_t size :
+       {0U,   1U,   3U,   4U,   8U,    9U,    16U,   17U,     128U,    129U,
+        240U, 241U, 255U, 256U, 1023U, 1024U, 1025U, 65'535U, 65'536U, 65'537U}) {
+    for (const std::size_t shift : {0U, 1U, 7U, 63U}) {
       const std::uint64_t expected = choices.functions[0](bytes.data() + shift, size);
       for (std::size_t i = 1; i < choices.count; ++i)
         ASSERT_EQ(choices.functions[i](bytes.data() + shift, size), expected)
