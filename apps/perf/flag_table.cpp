@@ -260,7 +260,8 @@ constexpr std::array kFlags{
     Flag{kEither, 'I', "pidfile", "FILE", "write the process ID there; removed at the end",
          text<&Options::pidfile>},
     Flag{kEither, 'b', "bitrate", "RATE[KMG]",
-         "limit UDP payload per second, everything included; the controller is then fixed",
+         "limit UDP payload per second, everything included; the controller is then fixed "
+         "(for a server that sends: its tensor bits)",
          apply_rate},
     Flag{kEither, 'C', "congestion", "NAME", "congestion controller (fixed with -b, else cubic)",
          text<&Options::controller>},

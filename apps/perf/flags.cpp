@@ -48,11 +48,6 @@ Result<void> check_direction(const Options& options) {
         "its own: run the client there, or leave -R out");
   }
   if (options.direction == Direction::both) return {};
-  if (options.rate_bps != 0) {
-    return conflict(
-        "-b limits what this end sends and with -R the server sends; start the server with it: "
-        "longhaul-perf -s -b RATE");
-  }
   if (!options.controller.empty()) {
     return conflict(
         "-C is for the end that sends, with -R the server; start the server with it: "

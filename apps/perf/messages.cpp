@@ -136,6 +136,7 @@ Json to_message(const TestPlan& plan) {
           {"omit_ns", plan.omit.count()},
           {"interval_ns", plan.interval.count()},
           {"parallel", plan.parallel},
+          {"server_rate_bps", plan.server_rate_bps},
           {"seed", plan.seed},
           {"file_name", plan.file_name},
           {"file_bytes", plan.file_bytes},
@@ -262,6 +263,7 @@ Result<TestPlan> plan_from(const Json& message) {
   plan.interval = fields.duration("interval_ns");
   plan.parallel = static_cast<std::uint32_t>(
       fields.number("parallel", std::numeric_limits<std::uint32_t>::max()));
+  plan.server_rate_bps = fields.number("server_rate_bps");
   plan.seed = fields.number("seed");
   plan.file_name = fields.text("file_name");
   plan.file_bytes = fields.number("file_bytes");

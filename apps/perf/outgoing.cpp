@@ -18,10 +18,11 @@ double to_ms(Duration duration) {
 
 }  // namespace
 
-Outgoing::Outgoing(const TestPlan& plan, Connection connection, Source& source)
+Outgoing::Outgoing(const TestPlan& plan, Connection connection, Source& source,
+                   std::uint64_t rate_bps)
     : plan_(plan),
       connection_(connection),
-      sender_(std::move(connection), source, plan.parallel),
+      sender_(std::move(connection), source, plan.parallel, rate_bps),
       meter_(plan.interval, plan.omit) {}
 
 void Outgoing::start(Clock::time_point now) {
@@ -33,7 +34,7 @@ void Outgoing::start(Clock::time_point now) {
 Result<void> Outgoing::advance(Clock::time_point now, Reporter* reporter) {
   if (!started()) return {};
   if (!report_) {
-    auto pumped = sender_.pump();
+    auto pumped = sender_.pump(now);
     if (!pumped) return tl::unexpected(std::move(pumped.error()));
     library_busy_ = !*pumped;
     // The last mark is often due together with the end; they are one.
@@ -95,6 +96,7 @@ void Outgoing::take_mark(const Interval& interval, Reporter* reporter) {
 Clock::time_point Outgoing::next_look(Clock::time_point now) const {
   if (!started() || report_) return now + kIdleStep;
   Clock::time_point next = now + (library_busy_ ? kRetry : kIdleStep);
+  if (const auto pace = sender_.pace()) next = std::min(next, now + *pace);
   if (const auto mark = meter_.next_mark()) next = std::min(next, *mark);
   if (plan_.time.count() != 0 && !meter_.omitting()) {
     next = std::min(next, meter_.counted_from() + plan_.time);

@@ -19,8 +19,8 @@ namespace longhaul::apps::perf {
 /// says stop, counted between marks, and reported.
 class Outgoing {
  public:
-  /// `source` must outlive this.
-  Outgoing(const TestPlan& plan, Connection connection, Source& source);
+  /// `source` must outlive this. `rate_bps`: see `Sender`.
+  Outgoing(const TestPlan& plan, Connection connection, Source& source, std::uint64_t rate_bps);
 
   void start(Clock::time_point now);
   bool started() const noexcept { return meter_.started(); }

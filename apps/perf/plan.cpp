@@ -12,6 +12,7 @@ namespace {
 constexpr std::uint32_t kStreamParallel = 4;
 constexpr std::uint32_t kFileParallel = 256;
 constexpr std::uint32_t kParallelMax = 16384;
+constexpr std::uint64_t kRateMin = 8000;
 
 tl::unexpected<Error> bad_plan(std::string_view cause) {
   return fail(ErrorCode::invalid_argument,
@@ -48,6 +49,7 @@ Result<TestPlan> plan_stream(const Options& options, std::uint64_t seed) {
   TestPlan plan;
   plan.mode = Mode::stream;
   plan.direction = options.direction;
+  if (plan.server_sends()) plan.server_rate_bps = options.rate_bps;
   plan.server_cpu = options.server_cpu;
   plan.server_output = options.server_output;
   plan.dtype = options.dtype;
@@ -116,6 +118,9 @@ Result<void> check_plan(const TestPlan& plan) {
           fmt::format("a header of {} bytes in a file of {}", plan.header_bytes, plan.file_bytes));
     }
     return {};
+  }
+  if (plan.server_rate_bps != 0 && plan.server_rate_bps < kRateMin) {
+    return bad_plan(fmt::format("a rate of {} bits a second", plan.server_rate_bps));
   }
   if (plan.extents.size() > kDimensionsMax || element_size(plan.dtype) == 0 ||
       bytes_of(plan.extents, plan.dtype) != plan.bytes) {

@@ -35,6 +35,7 @@ struct TestPlan {
   Duration omit{0};
   Duration interval{0};
   std::uint32_t parallel = 1;
+  std::uint64_t server_rate_bps = 0;  ///< tensor bits a second the server sends at most; 0 = any
   std::uint64_t seed = 0;
 
   std::optional<unsigned> server_cpu;  ///< core the server's workers stay on meanwhile

@@ -27,7 +27,8 @@ Traffic::Traffic(const TestPlan& plan, bool at_client, Connection connection,
       reporter_(reporter) {}
 
 void Traffic::send_from(Source& source, std::span<const std::byte> digests) {
-  outgoing_.emplace(plan_, connection_, source);
+  // A client's own endpoint keeps its rate; a server's is not made for this test.
+  outgoing_.emplace(plan_, connection_, source, at_client_ ? 0 : plan_.server_rate_bps);
   digests_ = digests;
 }
 

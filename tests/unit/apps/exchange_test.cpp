@@ -225,6 +225,25 @@ TEST(Exchange, BothDirectionsRunAtOnce) {
   EXPECT_GE(outcome->reporter.intervals(), 6);
 }
 
+TEST(Exchange, TheRateOfTheClientHoldsForAServerThatSends) {
+  LoopbackServer server;
+  Options options = client_options(server);
+  options.direction = Direction::reverse;
+  options.time = 1s;
+  options.size = 300'000;
+  options.rate_bps = 80'000'000;
+  const auto outcome = run(options);
+  ASSERT_EQ(outcome->status, 0) << testing::PrintToString(outcome->reporter.errors());
+  const ReceiverReport& receiver = *outcome->direction().receiver;
+  EXPECT_LE(8e-6 * static_cast<double>(receiver.bytes) / receiver.seconds, 84);
+  // A busy machine sends late, and then catches up.
+  EXPECT_GE(8e-6 * static_cast<double>(receiver.bytes) / receiver.seconds, 50);
+  options.size = 0;
+  options.time.reset();
+  options.amount.transfers = 10;
+  EXPECT_EQ(run(options)->status, 0) << "empty transfers need no leave";
+}
+
 TEST(Exchange, WhatTheServerPrintsReachesTheClientWhoAsks) {
   LoopbackServer server;
   Options options = client_options(server);

@@ -165,7 +165,7 @@ TEST(Flags, Iperf3sFlagsMeanWhatTheyMeanThere) {
 
 TEST(Flags, WhatCannotWorkTogetherIsRefusedWithTheRemedy) {
   EXPECT_THAT(error_of({"-c", "h", "-R", "--bidir"}), HasSubstr("give one of them"));
-  EXPECT_THAT(error_of({"-c", "h", "-R", "-b", "1G"}), HasSubstr("longhaul-perf -s -b"));
+  EXPECT_EQ(error_of({"-c", "h", "-R", "-b", "1G"}), "accepted");
   EXPECT_THAT(error_of({"-c", "h", "-R", "-C", "cubic"}), HasSubstr("longhaul-perf -s -C"));
   EXPECT_THAT(error_of({"-c", "h", "-R", "-S", "32"}), HasSubstr("start the server with it"));
   EXPECT_EQ(error_of({"-c", "h", "--bidir", "-b", "1G"}), "accepted");

@@ -22,6 +22,7 @@ TestPlan stream_plan() {
   plan.seed = ~std::uint64_t{0};
   plan.direction = Direction::both;
   plan.server_cpu = 3;
+  plan.server_rate_bps = 80'000'000;
   plan.server_output = true;
   return plan;
 }
@@ -46,6 +47,7 @@ TEST(Messages, APlanArrivesAsItWasSent) {
   EXPECT_EQ(plan.seed, ~std::uint64_t{0});
   EXPECT_EQ(plan.direction, Direction::both);
   EXPECT_EQ(plan.server_cpu, 3u);
+  EXPECT_EQ(plan.server_rate_bps, 80'000'000u);
   EXPECT_TRUE(plan.server_output);
 }
 
