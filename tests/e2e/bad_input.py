@@ -131,7 +131,8 @@ def slow_file_transfer(bench, source, prefix=(), output=None):
     server = bench.server(port, '--output', output or bench.folder / 'out.safetensors',
                           prefix=prefix)
     client = bench.client('127.0.0.1', port, '--file', source, '-b', '100M')
-    time.sleep(1)
+    wait_until(lambda: 'Connected' in server.output or not client.running(), 20, 'data')
+    time.sleep(0.5)
     expect(client.running() and server.running(),
            f'the transfer ended early\n{client.story()}\n{server.story()}')
     return server, client
