@@ -7,12 +7,14 @@
 #include <chrono>
 #include <condition_variable>
 #include <csignal>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "apps/perf/client.hpp"
 #include "apps/perf/server.hpp"
 
 namespace longhaul::apps::perf {
@@ -117,5 +119,28 @@ class LoopbackServer {
   std::thread thread_;
   int status_ = -1;
 };
+
+/// A client of that server, as the flags would say it.
+inline Options client_options(const LoopbackServer& server) {
+  Options options;
+  options.role = Role::client;
+  options.host = "127.0.0.1";
+  options.port = server.port();
+  return options;
+}
+
+/// What a client ended with.
+struct Outcome {
+  int status = -1;
+  RecordingReporter reporter;
+  const Summary& summary() const { return reporter.summaries().front(); }
+  const DirectionSummary& direction(std::size_t i = 0) const { return summary().directions.at(i); }
+};
+
+inline std::unique_ptr<Outcome> run(const Options& options) {
+  auto outcome = std::make_unique<Outcome>();
+  outcome->status = run_client(options, outcome->reporter);
+  return outcome;
+}
 
 }  // namespace longhaul::apps::perf
