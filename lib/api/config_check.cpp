@@ -18,6 +18,9 @@ constexpr std::uint32_t kIpPacketMax = 65535;
 // Packet numbers travel as 32 bits; a window has to stay below half of that.
 constexpr std::uint64_t kPacketsInFlightMax = std::uint64_t{1} << 31;
 constexpr unsigned kDscpMax = 63;
+// Longer ones are typing errors, and sums of times stay far from overflowing.
+constexpr Duration kTimeMax = std::chrono::hours(24);
+constexpr Duration kPeerTimeoutMin = std::chrono::milliseconds(5);
 
 tl::unexpected<Error> invalid(std::string context) {
   return fail(ErrorCode::invalid_argument, std::move(context));
@@ -76,15 +79,17 @@ Result<void> check_times(const EndpointConfig& config) {
   if (config.rtt_max <= Duration::zero() || config.rtt_max > std::chrono::seconds(60)) {
     return invalid("rtt_max has to be above zero and at most 60 s");
   }
-  if (config.peer_timeout <= Duration::zero()) return invalid("peer_timeout has to be above zero");
+  if (config.peer_timeout < kPeerTimeoutMin || config.peer_timeout > kTimeMax) {
+    return invalid("peer_timeout has to be from 5 ms (five heartbeats have to fit) to 24 h");
+  }
   if (config.heartbeat < Duration::zero() || config.heartbeat >= config.peer_timeout) {
     return invalid("heartbeat has to be shorter than peer_timeout, or 0 for a fifth of it");
   }
   if (config.heartbeat > Duration::zero() && config.heartbeat < std::chrono::milliseconds(1)) {
     return invalid("heartbeat is below 1 ms: the line would carry little else");
   }
-  if (config.connect_timeout <= Duration::zero()) {
-    return invalid("connect_timeout has to be above zero");
+  if (config.connect_timeout <= Duration::zero() || config.connect_timeout > kTimeMax) {
+    return invalid("connect_timeout has to be above zero and at most 24 h");
   }
   return {};
 }
@@ -119,6 +124,9 @@ Result<void> check_faults(const EndpointConfig::InjectedFaults& inject) {
   }
   if (inject.delay < Duration::zero() || inject.reorder_delay < Duration::zero()) {
     return invalid("an injected delay cannot be negative");
+  }
+  if (inject.delay > kTimeMax || inject.reorder_delay > kTimeMax) {
+    return invalid("an injected delay is above 24 h: a typing error?");
   }
   return {};
 }

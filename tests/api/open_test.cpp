@@ -113,6 +113,10 @@ TEST(Open, times_that_cannot_work_are_refused) {
   EndpointConfig config = test_config();
   config.peer_timeout = Duration::zero();
   expect_refused(config, ErrorCode::invalid_argument, {"peer_timeout"});
+  for (const Duration timeout : {Duration(1), Duration(milliseconds(4)), Duration::max()}) {
+    config.peer_timeout = timeout;
+    expect_refused(config, ErrorCode::invalid_argument, {"peer_timeout"});
+  }
   config = test_config();
   config.heartbeat = config.peer_timeout;
   expect_refused(config, ErrorCode::invalid_argument, {"heartbeat"});
@@ -121,6 +125,8 @@ TEST(Open, times_that_cannot_work_are_refused) {
   expect_refused(config, ErrorCode::invalid_argument, {"rtt_max"});
   config = test_config();
   config.connect_timeout = milliseconds(-1);
+  expect_refused(config, ErrorCode::invalid_argument, {"connect_timeout"});
+  config.connect_timeout = Duration::max();
   expect_refused(config, ErrorCode::invalid_argument, {"connect_timeout"});
 }
 
