@@ -196,15 +196,19 @@ def sanitizer_build(run, build, sanitizers, folders, what):
     run.tests(build, ['-t', '4', *names], SANITIZER_ENV)
 
 
+def fuzz_command(target, seconds, learned, artifacts):
+    """libFuzzer over a target, from its corpus; what it learns goes to the folder `learned`, what
+    it finds to files that begin with `artifacts`."""
+    return [f'build-fuzz/tests/fuzz/fuzz_{target}', str(learned), f'tests/fuzz/corpus/{target}',
+            f'-max_total_time={seconds}', '-max_len=700', '-len_control=0', '-timeout=60',
+            '-malloc_limit_mb=64', f'-artifact_prefix={artifacts}']
+
+
 def fuzz(target, seconds, found):
-    """One target, starting from its corpus; what it learns goes to `found`/TARGET. Returns
-    libFuzzer's exit status and its output."""
+    """Returns libFuzzer's exit status and its output."""
     (found / target).mkdir(parents=True, exist_ok=True)
-    command = [f'build-fuzz/tests/fuzz/fuzz_{target}', str(found / target),
-               f'tests/fuzz/corpus/{target}', f'-max_total_time={seconds}', '-max_len=700',
-               '-len_control=0', '-timeout=60', '-malloc_limit_mb=64',
-               f'-artifact_prefix={found}/{target}-']
-    done = subprocess.run(command, cwd=ROOT, env={**os.environ, **SANITIZER_ENV}, check=False,
+    done = subprocess.run(fuzz_command(target, seconds, found / target, found / f'{target}-'),
+                          cwd=ROOT, env={**os.environ, **SANITIZER_ENV}, check=False,
                           stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT)
     return done.returncode, done.stdout.decode(errors='replace')

@@ -157,6 +157,7 @@ TEST_F(Completions, an_application_that_only_waits_never_has_to_poll) {
     const auto send = to_server_.send_tensor(1, view(std::as_const(source)));
     ASSERT_TRUE(receive && send);
     ASSERT_EQ(end_of(*receive), Status::completed);
+    ASSERT_EQ(end_of(*send), Status::completed);
   }
 }
 

@@ -225,6 +225,7 @@ TEST_F(Transfers, waiting_can_give_up_while_the_transfer_goes_on) {
   const auto send = to_server_.send_tensor(1, view(source));
   ASSERT_TRUE(send);
   EXPECT_EQ(end_of(*receive), Status::completed);
+  EXPECT_EQ(end_of(*send), Status::completed);
   EXPECT_EQ(target, source);
 }
 
@@ -304,6 +305,7 @@ TEST_F(Transfers, ready_is_refused_where_it_means_nothing) {
   EXPECT_TRUE(growing->ready(500));
   EXPECT_EQ(growing->ready(499).error().code, ErrorCode::invalid_argument);
   EXPECT_TRUE(growing->ready(500));
+  client_.close();  // the source is the library's until then
 }
 
 TEST_F(Transfers, piece_events_cover_every_byte_and_precede_the_end) {
@@ -347,6 +349,7 @@ TEST_F(Transfers, piece_events_cover_every_byte_and_precede_the_end) {
   EXPECT_EQ(std::count(placed.begin(), placed.end(), false), 0);
   EXPECT_EQ(std::count(verified.begin(), verified.end(), false), 0);
   EXPECT_EQ(target, source);
+  EXPECT_EQ(end_of(*send), Status::completed);
 }
 
 TEST_F(Transfers, transfers_have_different_ids) {
@@ -360,6 +363,7 @@ TEST_F(Transfers, transfers_have_different_ids) {
     ids.insert(receive->id());
   }
   EXPECT_EQ(ids.size(), 100U);
+  server_.close();  // the target is the library's until then
 }
 
 }  // namespace
