@@ -153,7 +153,8 @@ def sanitized_tests(build):
 
 
 def format_check(run):
-    paths = [path.relative_to(ROOT) for folder in FORMATTED for ending in ('*.hpp', '*.cpp', '*.h', '*.c')
+    paths = [path.relative_to(ROOT) for folder in FORMATTED
+             for ending in ('*.hpp', '*.cpp', '*.h', '*.c')
              for path in sorted((ROOT / folder).rglob(ending))]
     if run.check(f'format of {len(paths)} files',
                  ['clang-format', '--dry-run', '-Werror', *map(str, paths)],

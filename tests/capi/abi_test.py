@@ -92,8 +92,8 @@ class Breaches(Scratch):
                     'a signature changed')
 
     def test_a_member_that_moved(self):
-        self.breach('longhaul_types.h', '  uint64_t cookie;', '  uint64_t added;\n  uint64_t cookie;',
-                    'longhaul_completion.cookie at')
+        self.breach('longhaul_types.h', '  uint64_t cookie;',
+                    '  uint64_t added;\n  uint64_t cookie;', 'longhaul_completion.cookie at')
 
     def test_a_member_of_another_size(self):
         self.breach('longhaul_types.h', 'char controller[32];', 'char controller[16];',
