@@ -16,10 +16,12 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 FORMATTED = ('include', 'lib', 'congestion', 'fec', 'apps', 'perf', 'tests')
-# What runs under the sanitizers: the core, its policies, and whole transfers in simulation.
+# What runs under the sanitizers: the core, its policies, whole transfers in simulation, and the C
+# interface, which is where pointers come from outside.
 SANITIZED = tuple(f'tests/unit/{name}/' for name in
                   ('base', 'wire', 'crypto', 'recovery', 'congestion', 'fec', 'path', 'transfer',
-                   'connection', 'endpoint', 'netmodel')) + ('tests/conformance/', 'tests/sim/')
+                   'connection', 'endpoint', 'netmodel')) + ('tests/conformance/', 'tests/sim/',
+                                                         'tests/capi/')
 GTEST_CASE = re.compile(
     r'^\[ {2}(?:     OK|FAILED |SKIPPED) \] \S+(?:, where .*)? \(\d+ ms\)', re.M)
 GTEST_RAN = re.compile(r'^\[=+\] \d+ tests? from \d+ test suites? ran\.', re.M)

@@ -58,7 +58,8 @@ def exchange(sender, receiver, folder, env):
             finally:
                 server.kill()
     if client.returncode != 0 or status != 0:
-        raise Failed(f'send ended with {client.returncode} ({client.stdout}), receive with {status}')
+        raise Failed(f'send ended with {client.returncode} ({client.stdout}), '
+                     f'receive with {status}')
     if (folder / 'target').read_bytes() != source:
         raise Failed('the bytes differ')
 

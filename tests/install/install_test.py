@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+from fnmatch import fnmatch
 from pathlib import Path
 
 import exchange
@@ -36,8 +37,9 @@ class Installed(unittest.TestCase):
 
     def test_every_public_header_and_no_other(self):
         public = {path.name for path in (SOURCE / 'include/longhaul').iterdir()}
-        self.assertEqual(public, {path.name for path in (self.prefix / 'include/longhaul').iterdir()})
-        self.assertEqual(['longhaul'], [path.name for path in (self.prefix / 'include').iterdir()])
+        include = self.prefix / 'include'
+        self.assertEqual(public, {path.name for path in (include / 'longhaul').iterdir()})
+        self.assertEqual(['longhaul'], [path.name for path in include.iterdir()])
 
     def test_headers_reach_for_nothing_outside(self):
         for path in (self.prefix / 'include/longhaul').iterdir():
@@ -54,6 +56,23 @@ class Installed(unittest.TestCase):
                       exchange.run(['readelf', '-d', self.libraries / 'liblonghaul.so']))
         self.assertIn(version, exchange.run([self.prefix / 'bin/longhaul-perf', '--version'],
                                             self.env))
+
+    def test_the_debian_packages_have_all_of_it_and_the_version(self):
+        debian = SOURCE / 'packaging/debian'
+        version = exchange.run(['pkg-config', '--modversion', 'longhaul'], self.env).strip()
+        self.assertTrue((debian / 'changelog').read_text().startswith(f'longhaul ({version}) '))
+        patterns = [line for path in debian.glob('*.install')
+                    for line in path.read_text().splitlines()]
+        for path in self.prefix.rglob('*'):
+            if path.is_dir():
+                continue
+            # Where Debian puts it; its library folder has one more level than some prefixes.
+            name = Path('usr') / path.relative_to(self.prefix)
+            if path.is_relative_to(self.libraries):
+                name = Path('usr/lib/any') / path.relative_to(self.libraries)
+            self.assertTrue(any(fnmatch(str(place), pattern) for pattern in patterns
+                                for place in (name, *name.parents)),
+                            f'{name} is in no package: packaging/debian/*.install')
 
     def exchange(self, name, env, static):
         folder = self.scratch / name

@@ -6,10 +6,11 @@
 namespace longhaul::api::c {
 namespace {
 
+constexpr std::size_t kText = offsetof(longhaul_error, message);
+
 longhaul_code fill(longhaul_error* error, longhaul_error value) noexcept {
   if (error == nullptr) return value.code;
   const std::size_t size = error->struct_size;
-  constexpr std::size_t kText = offsetof(longhaul_error, message);
   // A text that a smaller struct cuts still ends with a NUL.
   if (size > kText && size < sizeof value) {
     const longhaul_error whole = value;
