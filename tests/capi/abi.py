@@ -13,6 +13,18 @@ MEMBER = re.compile(r'\b(\w+)(?:\[\d+\])?;')
 FUNCTION = re.compile(r'^[a-z_][\w ]*?[ *]+(longhaul_\w+)\([^;{}]*\);', re.M | re.S)
 CPP_CLASS = re.compile(r'class LONGHAUL_API (\w+) \{(.*?)^ private:', re.S | re.M)
 CPP_METHOD = re.compile(r'^  (?:static )?[\w:<>&,\*]+(?: [\w:<>&\*]+)* (\w+)\(', re.M)
+CPP_STRUCT = re.compile(r'^( *)struct (?:LONGHAUL_API )?(\w+) \{\n(.*?)^\1\}', re.S | re.M)
+CPP_FIELD = (r'^{0}  (?!static|friend|struct|using|return)(?:[\w:]+(?:<[^;]*>)?[ *]+)+(\w+)'
+             r'(?:\{{.*\}}| = .*)?;')
+# Structs of C++ -> of C, and the fields that C says in another way.
+STRUCTS = {'EndpointConfig': 'longhaul_endpoint_config', 'InjectedFaults': 'longhaul_faults',
+           'ConnectOptions': 'longhaul_connect_options', 'SendOptions': 'longhaul_send_options',
+           'ReceiveOptions': 'longhaul_receive_options', 'Completion': 'longhaul_completion',
+           'Progress': 'longhaul_progress', 'ConstTensorView': 'longhaul_const_tensor',
+           'TensorView': 'longhaul_tensor', 'SocketAddress': 'longhaul_address',
+           'ConnectionStats': 'longhaul_connection_stats',
+           'EndpointStats': 'longhaul_endpoint_stats'}
+OTHERWISE = {'shape': 'extents', 'range': 'range_begin', 'codepoints': 'dscp'}
 CPP_SYMBOL = re.compile(r'(?:(?:typeinfo|typeinfo name|vtable) for )?longhaul::')
 
 
@@ -126,3 +138,25 @@ def missing_in_c(interface, include):
                 if wanted and not {wanted, wanted + '_get'} & interface.functions.keys():
                     findings.append(f'{name}::{method} has no {wanted}')
     return findings if seen > 25 else [f'only {seen} methods of C++ were found']
+
+
+def cpp_structs(text):
+    """(name, fields) of every struct, those inside others too."""
+    for indent, name, body in CPP_STRUCT.findall(text):
+        yield name, re.findall(CPP_FIELD.format(indent), body, re.M)
+        yield from cpp_structs(body)
+
+
+def missing_fields(interface, include):
+    """Fields of C++ structs that their C twins have no member for."""
+    findings, seen = [], set()
+    for path in sorted((include / 'longhaul').glob('*.hpp')):
+        for name, fields in cpp_structs(re.sub(r'//[^\n]*', '', path.read_text())):
+            if name not in STRUCTS:
+                continue
+            seen.add(name)
+            members = set(interface.structs.get(STRUCTS[name], []))
+            findings += [f'{name}::{field} has no member in {STRUCTS[name]}' for field in fields
+                         if not {OTHERWISE.get(field, field), f'{field}_ns'} & members]
+    return findings + [f'not found in the C++ headers: {name}' for name in STRUCTS
+                       if name not in seen]

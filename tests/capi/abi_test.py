@@ -46,6 +46,22 @@ class Today(Scratch):
 
     def test_c_can_do_all_that_cpp_can(self):
         self.assertEqual([], abi.missing_in_c(self.now, ROOT / 'include'))
+        self.assertEqual([], abi.missing_fields(self.now, ROOT / 'include'))
+
+    def test_a_field_or_method_that_only_cpp_has_is_caught(self):
+        shutil.copytree(ROOT / 'include/longhaul', self.scratch / 'longhaul')
+        for name, after, added in (
+                ('config.hpp', '  std::string controller;\n',
+                 '  std::optional<Duration> patience;\n'),
+                ('transfer.hpp', '  Status status() const noexcept;\n',
+                 '  Result<void> hurry() const;\n')):
+            path = self.scratch / 'longhaul' / name
+            self.assertIn(after, path.read_text())
+            path.write_text(path.read_text().replace(after, after + added, 1))
+        self.assertEqual(['Transfer::hurry has no longhaul_transfer_hurry'],
+                         abi.missing_in_c(self.now, self.scratch))
+        self.assertEqual(['EndpointConfig::patience has no member in longhaul_endpoint_config'],
+                         abi.missing_fields(self.now, self.scratch))
 
     def test_every_struct_says_its_size_first(self):
         for name, members in self.now.structs.items():

@@ -30,7 +30,8 @@ static void check(int holds, const char* what, const world* with) {
 }
 
 static void count_line(void* context, longhaul_log_level level, const char* line, size_t length) {
-  if (level >= LONGHAUL_DEBUG && level <= LONGHAUL_ERROR && line[length] == '\0') ++*(int*)context;
+  if (level >= LONGHAUL_LOG_DEBUG && level <= LONGHAUL_LOG_ERROR && line[length] == '\0')
+    ++*(int*)context;
 }
 
 static void fill(world* with, unsigned seed) {

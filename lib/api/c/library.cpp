@@ -23,7 +23,7 @@ static_assert(same(LONGHAUL_BEST_EFFORT, Reliability::best_effort));
 static_assert(same(LONGHAUL_U8, Dtype::u8) && same(LONGHAUL_BOOLEAN, Dtype::boolean));
 static_assert(same(LONGHAUL_MEMORY_MANAGED, MemoryKind::managed));
 static_assert(same(LONGHAUL_CALLER_POLLS, ThreadMode::caller_polls));
-static_assert(same(LONGHAUL_ERROR, LogLevel::error));
+static_assert(same(LONGHAUL_LOG_ERROR, LogLevel::error));
 static_assert(same(LONGHAUL_TRANSFER_ENDED, Completion::Kind::transfer));
 static_assert(same(LONGHAUL_CONNECTION_ENDED, Completion::Kind::disconnected));
 static_assert(same(LONGHAUL_IPV4, AddressFamily::ipv4) && same(LONGHAUL_IPV6, AddressFamily::ipv6));

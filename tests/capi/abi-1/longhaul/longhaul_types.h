@@ -108,7 +108,12 @@ enum {
 };
 
 typedef int32_t longhaul_log_level;
-enum { LONGHAUL_DEBUG = 0, LONGHAUL_INFO = 1, LONGHAUL_WARNING = 2, LONGHAUL_ERROR = 3 };
+enum {
+  LONGHAUL_LOG_DEBUG = 0,
+  LONGHAUL_LOG_INFO = 1,
+  LONGHAUL_LOG_WARNING = 2,
+  LONGHAUL_LOG_ERROR = 3
+};
 
 /// What a completion reports.
 typedef int32_t longhaul_completion_kind;
