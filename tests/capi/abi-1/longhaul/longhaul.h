@@ -4,8 +4,9 @@
 /// Binary-stable from 1.0, unstable until then.
 ///
 /// **Answers.** Calls that can fail return a longhaul_code and take a longhaul_error last, which
-/// may be NULL. A call that fails has changed nothing, its outputs are NULL, 0 or untouched
-/// structs.
+/// may be NULL. It is written also on success, and has to say its size like every struct
+/// (`longhaul_error error = {.struct_size = sizeof error};`), or the call is refused and nothing is
+/// written. A call that fails has changed nothing, its outputs are NULL, 0 or untouched structs.
 ///
 /// **Structs.** `struct_size` comes first and is set by the caller; the `_init` functions set it
 /// and the defaults. A program built against an older header passes a smaller size: members it does
