@@ -11,6 +11,7 @@ constexpr int kRefetchesMax = 3;
 void ReceiveTransfer::set_announcement(const wire::Transfer& frame) {
   pieces_.bytes = frame.bytes;
   pieces_.log2 = frame.piece_log2;
+  announced_ = true;
 }
 
 void ReceiveTransfer::set_destination(DestinationMemory&& memory) {
