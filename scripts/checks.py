@@ -17,11 +17,12 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 FORMATTED = ('include', 'lib', 'congestion', 'fec', 'apps', 'perf', 'tests')
-# What runs under address and undefined-behaviour sanitizers: the core, its policies, and whole
-# transfers in simulation.
+# What runs under address and undefined-behaviour sanitizers: the core, its policies, whole
+# transfers in simulation, and the C interface, which is where pointers come from outside.
 SANITIZED = tuple(f'tests/unit/{name}/' for name in
                   ('base', 'wire', 'crypto', 'recovery', 'congestion', 'fec', 'path', 'transfer',
-                   'connection', 'endpoint', 'netmodel')) + ('tests/conformance/', 'tests/sim/')
+                   'connection', 'endpoint', 'netmodel')) + ('tests/conformance/', 'tests/sim/',
+                                                         'tests/capi/')
 # What runs under the thread sanitizer: whatever has more than one thread. Not api/unload: the
 # sanitizer's own thread stays in the process, and that nothing does is what it tests.
 THREADED = ('tests/unit/base/', 'tests/unit/runtime/', 'tests/unit/api/', 'tests/api/api_test')
@@ -167,7 +168,8 @@ def tests_below(build, folders):
 
 
 def format_check(run):
-    paths = [path.relative_to(ROOT) for folder in FORMATTED for ending in ('*.hpp', '*.cpp', '*.h')
+    paths = [path.relative_to(ROOT) for folder in FORMATTED
+             for ending in ('*.hpp', '*.cpp', '*.h', '*.c')
              for path in sorted((ROOT / folder).rglob(ending))]
     if run.check(f'format of {len(paths)} files',
                  ['clang-format', '--dry-run', '-Werror', *map(str, paths)],

@@ -40,6 +40,18 @@ Result<void> check_security(const EndpointConfig& config) {
   return {};
 }
 
+// Numbers that are no enumerators.
+Result<void> check_choices(const EndpointConfig& config) {
+  const AddressFamily family = config.local.family;
+  if (family != AddressFamily::ipv4 && family != AddressFamily::ipv6) {
+    return invalid("local.family is neither ipv4 nor ipv6; see longhaul::AddressFamily");
+  }
+  if (config.threads > ThreadMode::caller_polls) {
+    return invalid("threads is neither worker_threads nor caller_polls; see longhaul::ThreadMode");
+  }
+  return {};
+}
+
 Result<congestion::ControllerFactory> check_controller(EndpointConfig& config) {
   if (config.controller.empty()) {
     config.controller = congestion::default_controller(config.rate_bps);
@@ -153,7 +165,8 @@ std::uint64_t planned_rate_bps(const EndpointConfig& config) noexcept {
 }
 
 Result<CheckedConfig> check_config(EndpointConfig& config) {
-  for (auto* check : {&check_security, &check_packet_sizes, &check_times, &check_tables}) {
+  for (auto* check :
+       {&check_security, &check_choices, &check_packet_sizes, &check_times, &check_tables}) {
     if (auto result = check(config); !result) return tl::unexpected(result.error());
   }
   if (auto result = check_faults(config.inject); !result) return tl::unexpected(result.error());

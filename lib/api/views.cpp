@@ -175,6 +175,9 @@ Result<void> check_options(const SendOptions& options, std::uint64_t bytes) {
   if (static_cast<std::size_t>(options.traffic_class) >= kTrafficClasses) {
     return fail(ErrorCode::invalid_argument, "unknown traffic class; see longhaul::TrafficClass");
   }
+  if (options.reliability > Reliability::best_effort) {
+    return fail(ErrorCode::invalid_argument, "unknown reliability; see longhaul::Reliability");
+  }
   if (options.loss_budget > 0 && options.reliability != Reliability::bounded_loss) {
     return fail(ErrorCode::invalid_argument,
                 "loss_budget is set but reliability is not bounded_loss");
