@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lib/io/kernel/kernel_backend.hpp"
 
+#include <algorithm>
+#include <string>
 #include <utility>
+
+#include "lib/io/kernel/mmsg_engine.hpp"
+#include "lib/io/kernel/uring_engine.hpp"
 
 namespace longhaul::io::kernel {
 
@@ -13,13 +18,16 @@ Result<std::unique_ptr<Backend>> KernelBackend::open(const KernelOptions& option
   if (!socket) return tl::unexpected<Error>(std::move(socket.error()));
   auto waker = Waker::open();
   if (!waker) return tl::unexpected<Error>(std::move(waker.error()));
-  return std::make_unique<KernelBackend>(std::move(*socket), std::move(*waker), options);
+  std::unique_ptr<KernelBackend> backend(
+      new KernelBackend(std::move(*socket), std::move(*waker), options));
+  if (auto chosen = backend->choose_engine(options); !chosen) {
+    return tl::unexpected<Error>(std::move(chosen.error()));
+  }
+  return backend;
 }
 
 KernelBackend::KernelBackend(Socket socket, Waker waker, const KernelOptions& options)
-    : socket_(std::move(socket)),
-      waker_(std::move(waker)),
-      engine_(socket_, options.segmentation, options.receive_messages) {
+    : socket_(std::move(socket)), waker_(std::move(waker)), log_(options.log) {
   capabilities_.name = "kernel";
   capabilities_.datagram_max = socket_.datagram_max();
   capabilities_.ecn = true;
@@ -27,17 +35,51 @@ KernelBackend::KernelBackend(Socket socket, Waker waker, const KernelOptions& op
   capabilities_.wakes = true;
 }
 
+Result<void> KernelBackend::choose_engine(const KernelOptions& options) {
+  const std::size_t messages = std::max<std::size_t>(options.receive_messages, 1);
+  engine_ = std::make_unique<MmsgEngine>(socket_, options.segmentation, messages);
+  if (options.engine == EngineChoice::mmsg) return {};
+  auto opened = open_ring(options);
+  if (opened || options.engine != EngineChoice::automatic) return opened;
+  log(LogLevel::info, "engine mmsg, because " + opened.error().context);
+  return {};
+}
+
+Result<void> KernelBackend::open_ring(const KernelOptions& options) {
+  auto ring = UringEngine::open(
+      socket_, {.segmentation = options.segmentation,
+                .receive_messages = std::max<std::size_t>(options.receive_messages, 1),
+                .zero_copy = options.engine == EngineChoice::io_uring_zero_copy,
+                .log = options.log});
+  if (!ring) return tl::unexpected<Error>(std::move(ring.error()));
+  spare_ = std::exchange(engine_, std::move(*ring));
+  return {};
+}
+
 std::size_t KernelBackend::receive(Timestamp now, std::span<base::RxDatagram> out) noexcept {
-  return engine_.receive(now, out);
+  // Here and nowhere else: what the last receive handed out is in the engine's memory.
+  if (spare_ != nullptr && !engine_->failure().empty()) replace_engine();
+  return engine_->receive(now, out);
 }
 
 std::size_t KernelBackend::transmit(Timestamp /*now*/,
                                     std::span<const base::TxDatagram> burst) noexcept {
-  return engine_.transmit(burst);
+  return engine_->transmit(burst);
+}
+
+void KernelBackend::replace_engine() noexcept {
+  try {
+    log(LogLevel::warning, "engine " + std::string(engine_->name()) + " gives way to mmsg: " +
+                               std::string(engine_->failure()));
+  } catch (...) {
+    log(LogLevel::warning, "engine io_uring gives way to mmsg");
+  }
+  spare_->continue_stats(engine_->stats());
+  engine_ = std::move(spare_);
 }
 
 void KernelBackend::wait(Duration longest) noexcept {
-  if (engine_.pending()) return;
+  if (engine_->pending()) return;
   // An error left pending would end every later sleep at once.
   if (waker_.sleep(socket_.number(), longest) == Waker::Reason::error) socket_.clear_errors();
 }
@@ -48,5 +90,14 @@ Result<void> KernelBackend::register_memory(Region /*region*/, std::span<std::by
 }
 
 void KernelBackend::unregister_memory(Region /*region*/) {}
+
+void KernelBackend::log(LogLevel level, std::string_view line) const noexcept {
+  if (!log_) return;
+  try {
+    log_(level, line);
+  } catch (...) {
+    return;  // there is nobody to tell
+  }
+}
 
 }  // namespace longhaul::io::kernel

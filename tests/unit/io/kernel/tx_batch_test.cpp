@@ -19,7 +19,7 @@ const SocketAddress kPeer = ipv4(192, 0, 2, 1, 5201);
 /// Datagrams per message once `burst` is in a batch.
 std::vector<std::size_t> groups(const Burst& burst, bool segmentation = true) {
   const auto batch = std::make_unique<TxBatch>();
-  batch->fill(burst.datagrams(), segmentation);
+  batch->fill(burst.datagrams(), {.segmentation = segmentation});
   std::vector<std::size_t> counts;
   for (std::size_t i = 0; i < batch->messages().size(); ++i) counts.push_back(batch->datagrams(i));
   return counts;
@@ -80,16 +80,16 @@ TEST(TxBatchTest, TakesAPrefixOfABurstThatDoesNotFit) {
   const auto batch = std::make_unique<TxBatch>();
   Burst burst;
   for (int i = 0; i < 300; ++i) burst.add(kPeer, 100);
-  EXPECT_EQ(batch->fill(burst.datagrams(), false), TxBatch::kMessagesMax);
-  EXPECT_EQ(batch->fill(burst.datagrams(), true), TxBatch::kDatagramsMax);
-  EXPECT_EQ(batch->fill({}, true), 0U);
+  EXPECT_EQ(batch->fill(burst.datagrams(), {.segmentation = false}), TxBatch::kMessagesMax);
+  EXPECT_EQ(batch->fill(burst.datagrams(), {}), TxBatch::kDatagramsMax);
+  EXPECT_EQ(batch->fill({}, TrainLimits{}), 0U);
   EXPECT_TRUE(batch->messages().empty());
 }
 
 TEST(TxBatchTest, PointsAtTheCallersMemoryAndCopiesNone) {
   const auto batch = std::make_unique<TxBatch>();
   const Burst burst = burst_of({900, 900});
-  batch->fill(burst.datagrams(), true);
+  batch->fill(burst.datagrams(), {});
   const msghdr& header = batch->messages().front().msg_hdr;
   ASSERT_EQ(header.msg_iovlen, 4U);
   for (std::size_t i = 0; i < 2; ++i) {
