@@ -6,6 +6,7 @@
 
 #include "congestion/registry.hpp"
 #include "lib/endpoint/endpoint.hpp"
+#include "lib/io/kernel/engine_choice.hpp"
 
 namespace longhaul::api {
 namespace {
@@ -123,6 +124,15 @@ Result<void> check_faults(const EndpointConfig::InjectedFaults& inject) {
   return {};
 }
 
+Result<void> check_engine(const EndpointConfig& config) {
+  if (io::kernel::engine_named(config.engine)) return {};
+  std::string names;
+  for (const io::kernel::EngineName& entry : io::kernel::kEngineNames) {
+    names += (names.empty() ? "" : ", ") + std::string(entry.name);
+  }
+  return invalid("there is no engine \"" + config.engine + "\"; there are: " + names);
+}
+
 // What rate × RTT needs, against what packet numbers can name.
 Result<void> check_pipe(const EndpointConfig& config) {
   const std::uint64_t rate = planned_rate_bps(config);
@@ -145,7 +155,8 @@ std::uint64_t planned_rate_bps(const EndpointConfig& config) noexcept {
 }
 
 Result<CheckedConfig> check_config(EndpointConfig& config) {
-  for (auto* check : {&check_security, &check_packet_sizes, &check_times, &check_tables}) {
+  for (auto* check :
+       {&check_security, &check_packet_sizes, &check_times, &check_tables, &check_engine}) {
     if (auto result = check(config); !result) return tl::unexpected(result.error());
   }
   if (auto result = check_faults(config.inject); !result) return tl::unexpected(result.error());

@@ -47,6 +47,7 @@ class FaultBackend final : public Backend {
   std::size_t receive(Timestamp now, std::span<base::RxDatagram> out) override;
   std::size_t transmit(Timestamp now, std::span<const base::TxDatagram> burst) override;
   bool release_payload() override { return inner_->release_payload(); }
+  void finish() override { inner_->finish(); }
   void wait(Duration longest) override { inner_->wait(longest); }
   void wake() override { inner_->wake(); }
   Result<void> register_memory(Region region, std::span<std::byte> memory) override {

@@ -39,6 +39,8 @@ class Engine {
   virtual bool pending() noexcept { return received_.pending(); }
   /// As Backend::release_payload.
   virtual bool release_payload() noexcept { return true; }
+  /// As Backend::finish.
+  virtual void finish() noexcept {}
   /// The system refuses this engine since it was opened, for good: another has to take its place.
   /// The text names the cause; empty while it works.
   virtual std::string_view failure() const noexcept { return {}; }

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "lib/io/kernel/engine_probe.hpp"
 #include "lib/io/kernel/mmsg_engine.hpp"
 #include "lib/io/kernel/uring_engine.hpp"
 
@@ -39,21 +40,35 @@ Result<void> KernelBackend::choose_engine(const KernelOptions& options) {
   const std::size_t messages = std::max<std::size_t>(options.receive_messages, 1);
   engine_ = std::make_unique<MmsgEngine>(socket_, options.segmentation, messages);
   if (options.engine == EngineChoice::mmsg) return {};
-  auto opened = open_ring(options);
-  if (opened || options.engine != EngineChoice::automatic) return opened;
-  log(LogLevel::info, "engine mmsg, because " + opened.error().context);
-  return {};
-}
-
-Result<void> KernelBackend::open_ring(const KernelOptions& options) {
-  auto ring = UringEngine::open(
-      socket_, {.segmentation = options.segmentation,
-                .receive_messages = std::max<std::size_t>(options.receive_messages, 1),
-                .zero_copy = options.engine == EngineChoice::io_uring_zero_copy,
-                .log = options.log});
+  auto ring =
+      UringEngine::open(socket_, {.segmentation = options.segmentation,
+                                  .receive_messages = messages,
+                                  .zero_copy = options.engine == EngineChoice::io_uring_zero_copy,
+                                  .log = options.log});
+  if (options.engine == EngineChoice::automatic) {
+    if (!ring) {
+      log(LogLevel::info, "engine mmsg, because " + ring.error().context);
+      return {};
+    }
+    if (!is_ring_worth_it(options)) return {};
+  }
   if (!ring) return tl::unexpected<Error>(std::move(ring.error()));
   spare_ = std::exchange(engine_, std::move(*ring));
   return {};
+}
+
+bool KernelBackend::is_ring_worth_it(const KernelOptions& options) const {
+  const auto costs = measure_engines(options.local.family, options.segmentation);
+  if (!costs) {
+    log(LogLevel::info, "engine mmsg, because io_uring could not be measured against it");
+    return false;
+  }
+  const bool faster = is_ring_faster(*costs);
+  log(LogLevel::info, std::string("engine ") + (faster ? "io_uring" : "mmsg") +
+                          ", because a datagram costs " + std::to_string(costs->mmsg) +
+                          " ns of CPU with mmsg and " + std::to_string(costs->io_uring) +
+                          " ns with io_uring on this machine");
+  return faster;
 }
 
 std::size_t KernelBackend::receive(Timestamp now, std::span<base::RxDatagram> out) noexcept {
@@ -69,8 +84,8 @@ std::size_t KernelBackend::transmit(Timestamp /*now*/,
 
 void KernelBackend::replace_engine() noexcept {
   try {
-    log(LogLevel::warning, "engine " + std::string(engine_->name()) + " gives way to mmsg: " +
-                               std::string(engine_->failure()));
+    log(LogLevel::warning, "engine " + std::string(engine_->name()) +
+                               " gives way to mmsg: " + std::string(engine_->failure()));
   } catch (...) {
     log(LogLevel::warning, "engine io_uring gives way to mmsg");
   }

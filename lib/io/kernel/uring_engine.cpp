@@ -60,10 +60,8 @@ UringEngine::UringEngine(const Socket& socket, const UringOptions& options)
   if (options.zero_copy) zero_copy_ = std::make_unique<ZeroCopy>(kZeroCopySlots);
 }
 
-// The receive refers to the socket, which keeps its port until that is cancelled. Only the ring's
-// own thread can do it here; where that has ended already, so has the receive.
 UringEngine::~UringEngine() {
-  if (ring_ != nullptr) disarm();
+  if (ring_ != nullptr) finish();
 }
 
 std::string_view UringEngine::name() const noexcept {
@@ -142,7 +140,8 @@ bool UringEngine::read(Timestamp now, std::size_t datagrams) noexcept {
   reap();
   const std::size_t wanted = received().messages_for(datagrams);
   for (int i = 0; i < kReadAttempts && arrivals_.empty(); ++i) {
-    if (armed_ && !ring_->work_due()) return false;
+    // Armed a moment ago and nothing came: then there is nothing, whatever `work_due` says.
+    if (armed_ && (i > 0 || !ring_->work_due())) return false;
     buffers_->lend(wanted);
     if (!armed_ && !arm()) return false;
     ++counters().receive_calls;
@@ -172,7 +171,9 @@ bool UringEngine::arm() noexcept {
   return true;
 }
 
-void UringEngine::disarm() noexcept {
+// The receive refers to the socket, which keeps its port until that is cancelled. Only the ring's
+// own thread can do so at once; otherwise the system gets round to it some milliseconds after.
+void UringEngine::finish() noexcept {
   if (!armed_ || ring_->refusal() != 0) return;
   io_uring_sqe* submission = ring_->submission();
   if (submission == nullptr) return;
@@ -233,7 +234,8 @@ void UringEngine::on_sent(const io_uring_cqe& completion) noexcept {
 bool UringEngine::pending() noexcept {
   if (received().pending() || !failure_.empty()) return true;
   reap();
-  return !arrivals_.empty() || ring_->work_due();
+  if (arrivals_.empty() && ring_->work_due() && enter(0)) reap();
+  return !arrivals_.empty() || !failure_.empty();
 }
 
 TrainLimits UringEngine::train_limits() const noexcept {

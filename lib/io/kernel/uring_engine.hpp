@@ -44,6 +44,7 @@ class UringEngine final : public Engine {
   std::string_view name() const noexcept override;
   bool pending() noexcept override;
   bool release_payload() noexcept override;
+  void finish() noexcept override;
   std::string_view failure() const noexcept override { return failure_; }
 
   /// How often a receive had to be armed: at first, and after it ended for want of buffers, by an
@@ -70,7 +71,6 @@ class UringEngine final : public Engine {
                         std::span<const base::TxDatagram> datagrams) noexcept;
   Sent outcome(std::size_t messages) const noexcept;
   bool arm() noexcept;
-  void disarm() noexcept;
   bool enter(unsigned completions) noexcept;
   void reap() noexcept;
   void on_received(const io_uring_cqe& completion) noexcept;

@@ -33,7 +33,8 @@ class UringRing {
   /// Submits, lets the system do what is due, and waits until `completions` results are there.
   /// False once the system refuses for good; see `refusal`.
   bool enter(unsigned completions) noexcept;
-  /// `enter` would find something to do although nothing was submitted.
+  /// `enter` may find something to do although nothing was submitted; if not, it certainly finds
+  /// nothing. The system leaves this true after linked submissions, until the next thing it does.
   bool work_due() const noexcept;
   /// errno of the refusal, 0 while the ring works.
   int refusal() const noexcept { return refusal_; }
