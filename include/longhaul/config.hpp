@@ -32,8 +32,8 @@ struct EndpointConfig {
   /// What moves the datagrams of the backend "kernel": "mmsg" (sendmmsg and recvmmsg), "io_uring",
   /// "io_uring_zero_copy" (large sends are not copied, for as long as that is measured to pay), or
   /// "auto": the faster one of those the system allows. Only what is named is insisted on: open
-  /// then fails where the system refuses it. A ring belongs to one thread, so with `caller_polls`
-  /// a second polling thread ends it and "mmsg" goes on, with a warning.
+  /// then fails where the system refuses it. A ring belongs to one thread of the library's, so with
+  /// `caller_polls` there is only "mmsg".
   std::string engine = "auto";
   /// Address to bind. Port 0 lets the system choose; see `Endpoint::local_address()`.
   SocketAddress local{};

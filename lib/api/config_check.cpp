@@ -125,7 +125,14 @@ Result<void> check_faults(const EndpointConfig::InjectedFaults& inject) {
 }
 
 Result<void> check_engine(const EndpointConfig& config) {
-  if (io::kernel::engine_named(config.engine)) return {};
+  const auto engine = io::kernel::engine_named(config.engine);
+  if (engine && config.threads == ThreadMode::caller_polls &&
+      *engine != io::kernel::EngineChoice::automatic && *engine != io::kernel::EngineChoice::mmsg) {
+    return invalid("engine \"" + config.engine +
+                   "\" belongs to one thread, but with caller_polls any may turn the worker; use "
+                   "\"mmsg\" or worker_threads");
+  }
+  if (engine) return {};
   std::string names;
   for (const io::kernel::EngineName& entry : io::kernel::kEngineNames) {
     names += (names.empty() ? "" : ", ") + std::string(entry.name);

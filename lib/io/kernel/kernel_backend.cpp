@@ -5,11 +5,17 @@
 #include <string>
 #include <utility>
 
-#include "lib/io/kernel/engine_probe.hpp"
+#include "lib/io/kernel/helper_thread.hpp"
 #include "lib/io/kernel/mmsg_engine.hpp"
-#include "lib/io/kernel/uring_engine.hpp"
 
 namespace longhaul::io::kernel {
+namespace {
+
+std::size_t messages_of(const KernelOptions& options) noexcept {
+  return std::max<std::size_t>(options.receive_messages, 1);
+}
+
+}  // namespace
 
 Result<std::unique_ptr<Backend>> KernelBackend::open(const KernelOptions& options) {
   auto socket = Socket::open({.local = options.local,
@@ -37,28 +43,43 @@ KernelBackend::KernelBackend(Socket socket, Waker waker, const KernelOptions& op
 }
 
 Result<void> KernelBackend::choose_engine(const KernelOptions& options) {
-  const std::size_t messages = std::max<std::size_t>(options.receive_messages, 1);
-  engine_ = std::make_unique<MmsgEngine>(socket_, options.segmentation, messages);
+  engine_ = std::make_unique<MmsgEngine>(socket_, options.segmentation, messages_of(options));
   if (options.engine == EngineChoice::mmsg) return {};
-  auto ring =
-      UringEngine::open(socket_, {.segmentation = options.segmentation,
-                                  .receive_messages = messages,
-                                  .zero_copy = options.engine == EngineChoice::io_uring_zero_copy,
-                                  .log = options.log});
-  if (options.engine == EngineChoice::automatic) {
-    if (!ring) {
-      log(LogLevel::info, "engine mmsg, because " + ring.error().context);
-      return {};
-    }
-    if (!is_ring_worth_it(options)) return {};
+  const bool automatic = options.engine == EngineChoice::automatic;
+  if (automatic && !options.one_thread) {
+    log(LogLevel::info, "engine mmsg, because a ring belongs to one thread and any may poll");
+    return {};
   }
-  if (!ring) return tl::unexpected<Error>(std::move(ring.error()));
+  Result<std::unique_ptr<UringEngine>> ring = nullptr;
+  std::optional<EngineCosts> costs;
+  auto ran = on_helper_thread([&] {
+    ring = open_ring(options);
+    if (automatic && ring) costs = measure_engines(options.local.family, options.segmentation);
+  });
+  if (!ran) ring = tl::unexpected<Error>(std::move(ran.error()));
+  if (automatic) {
+    if (!is_ring_worth_it(ring, costs)) return {};
+  } else if (!ring) {
+    return tl::unexpected<Error>(std::move(ring.error()));
+  }
   spare_ = std::exchange(engine_, std::move(*ring));
   return {};
 }
 
-bool KernelBackend::is_ring_worth_it(const KernelOptions& options) const {
-  const auto costs = measure_engines(options.local.family, options.segmentation);
+Result<std::unique_ptr<UringEngine>> KernelBackend::open_ring(const KernelOptions& options) const {
+  return UringEngine::open(socket_,
+                           {.segmentation = options.segmentation,
+                            .receive_messages = messages_of(options),
+                            .zero_copy = options.engine == EngineChoice::io_uring_zero_copy,
+                            .log = options.log});
+}
+
+bool KernelBackend::is_ring_worth_it(const Result<std::unique_ptr<UringEngine>>& ring,
+                                     const std::optional<EngineCosts>& costs) const {
+  if (!ring) {
+    log(LogLevel::info, "engine mmsg, because " + ring.error().context);
+    return false;
+  }
   if (!costs) {
     log(LogLevel::info, "engine mmsg, because io_uring could not be measured against it");
     return false;

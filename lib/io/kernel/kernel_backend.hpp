@@ -5,12 +5,15 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 
 #include "lib/io/backend.hpp"
 #include "lib/io/kernel/engine.hpp"
 #include "lib/io/kernel/engine_choice.hpp"
+#include "lib/io/kernel/engine_probe.hpp"
 #include "lib/io/kernel/socket.hpp"
+#include "lib/io/kernel/uring_engine.hpp"
 #include "lib/io/kernel/waker.hpp"
 #include "longhaul/address.hpp"
 #include "longhaul/log.hpp"
@@ -31,6 +34,9 @@ struct KernelOptions {
   /// Messages one call may read; each costs 64 KiB of memory, touched only when needed.
   std::size_t receive_messages = 32;
   EngineChoice engine = EngineChoice::automatic;
+  /// All calls but `wake` come from one thread, and that is not the application's. `automatic`
+  /// takes a ring only then.
+  bool one_thread = true;
   /// Is told which engine it became and why, at open and later from the worker's thread.
   LogSink log{};
 };
@@ -63,7 +69,9 @@ class KernelBackend final : public Backend {
   KernelBackend(Socket socket, Waker waker, const KernelOptions& options);
 
   Result<void> choose_engine(const KernelOptions& options);
-  bool is_ring_worth_it(const KernelOptions& options) const;
+  Result<std::unique_ptr<UringEngine>> open_ring(const KernelOptions& options) const;
+  bool is_ring_worth_it(const Result<std::unique_ptr<UringEngine>>& ring,
+                        const std::optional<EngineCosts>& costs) const;
   void replace_engine() noexcept;
   void log(LogLevel level, std::string_view line) const noexcept;
 

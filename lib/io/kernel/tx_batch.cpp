@@ -21,7 +21,7 @@ std::size_t pages_touched(std::span<const std::byte> bytes) noexcept {
 
 /// Length of the prefix of `burst` the system can cut out of one message.
 std::size_t group_length(std::span<const base::TxDatagram> burst,
-                         std::size_t fragments_max) noexcept {
+                         const TrainLimits& limits) noexcept {
   const base::TxDatagram& first = burst.front();
   const std::size_t segment = first.size();
   // Nothing can be cut into empty datagrams.
@@ -29,7 +29,7 @@ std::size_t group_length(std::span<const base::TxDatagram> burst,
 
   const std::size_t most = std::min(burst.size(), kSegmentsMax);
   // Looking at pages costs something, and only sending without a copy has to.
-  const bool count_fragments = fragments_max != SIZE_MAX;
+  const bool count_fragments = first.payload.size() >= limits.uncopied_payload_min;
   std::size_t fragments = count_fragments ? fragments_of(first) : 0;
   std::size_t total = segment;
   std::size_t length = 1;
@@ -39,7 +39,7 @@ std::size_t group_length(std::span<const base::TxDatagram> burst,
     if (size == 0 || size > segment || total + size > kMessageBytesMax) break;
     if (!same_marks(first, next)) break;
     if (count_fragments) fragments += fragments_of(next);
-    if (count_fragments && fragments > fragments_max) break;
+    if (count_fragments && fragments > limits.fragments_max) break;
     total += size;
     ++length;
     if (size < segment) break;
@@ -61,7 +61,7 @@ std::size_t TxBatch::fill(std::span<const base::TxDatagram> burst,
   std::size_t filled = 0;
   while (filled < burst.size() && messages_ < kMessagesMax) {
     const auto rest = burst.subspan(filled);
-    const std::size_t length = limits.segmentation ? group_length(rest, limits.fragments_max) : 1;
+    const std::size_t length = limits.segmentation ? group_length(rest, limits) : 1;
     add_message(rest.first(length));
     filled += length;
   }

@@ -25,8 +25,10 @@ inline constexpr std::size_t kMessageBytesMax = 65507;
 struct TrainLimits {
   /// Several datagrams in one message, for the system to cut.
   bool segmentation = true;
-  /// Pieces of pages a message of several may touch: what is sent without a copy has to fit the
-  /// page list of one packet of the system.
+  /// Datagrams with at least this much payload are to be sent without a copy, where a message has
+  /// to fit the page list of one packet of the system: see `fragments_max`.
+  std::size_t uncopied_payload_min = SIZE_MAX;
+  /// Pieces of pages such a message may touch.
   std::size_t fragments_max = SIZE_MAX;
 };
 

@@ -94,8 +94,7 @@ bool UringEngine::submit(TxBatch& batch, std::size_t first,
       return false;
     }
     const std::size_t count = batch.datagrams(i);
-    const std::uint64_t slot =
-        prepare(*submission, messages[i].msg_hdr, datagrams.first(count));
+    const std::uint64_t slot = prepare(*submission, messages[i].msg_hdr, datagrams.first(count));
     // One behind the other: what follows a refused message must not leave before it.
     if (i + 1 < messages.size()) io_uring_sqe_set_flags(submission, IOSQE_IO_LINK);
     io_uring_sqe_set_data64(submission, kSend | slot << 16U | (i - first));
@@ -109,11 +108,11 @@ bool UringEngine::submit(TxBatch& batch, std::size_t first,
 std::uint64_t UringEngine::prepare(io_uring_sqe& submission, msghdr& message,
                                    std::span<const base::TxDatagram> datagrams) noexcept {
   if (!copies()) {
-    const auto slot =
-        releasing_payload_ ? std::nullopt : zero_copy_->hold(message, datagrams);
+    const auto slot = releasing_payload_ ? std::nullopt : zero_copy_->hold(message, datagrams);
     if (slot) {
       io_uring_prep_sendmsg_zc(&submission, socket().number(), &message, MSG_DONTWAIT);
-      submission.ioprio = static_cast<decltype(submission.ioprio)>(submission.ioprio | kReportUsage);
+      submission.ioprio =
+          static_cast<decltype(submission.ioprio)>(submission.ioprio | kReportUsage);
       return std::uint64_t{*slot} + 1;
     }
     // It may have been refused once without a copy, and what it pointed at then is gone.
@@ -200,8 +199,7 @@ void UringEngine::reap() noexcept {
 void UringEngine::on_received(const io_uring_cqe& completion) noexcept {
   if ((completion.flags & IORING_CQE_F_MORE) == 0) armed_ = false;
   if ((completion.flags & IORING_CQE_F_BUFFER) != 0) {
-    const auto buffer =
-        static_cast<unsigned short>(completion.flags >> IORING_CQE_BUFFER_SHIFT);
+    const auto buffer = static_cast<unsigned short>(completion.flags >> IORING_CQE_BUFFER_SHIFT);
     buffers_->returned();
     if (completion.res >= 0) {
       arrivals_.push_back({buffer, static_cast<std::uint32_t>(completion.res)});
@@ -227,8 +225,16 @@ void UringEngine::on_sent(const io_uring_cqe& completion) noexcept {
   }
   results_[index] = completion.res;
   --outstanding_;
+  if (slot == 0) return;
   const bool notification_follows = (completion.flags & IORING_CQE_F_MORE) != 0;
-  if (slot != 0 && !notification_follows) zero_copy_->forget(static_cast<std::uint16_t>(slot - 1));
+  if (!notification_follows) zero_copy_->forget(static_cast<std::uint16_t>(slot - 1));
+  if (completion.res >= 0) zero_copy_works_ = true;
+  // The very first one refused like this may be the system's way to say that it does not know how
+  // (before Linux 6.2). The message is then tried again, copied.
+  if (!zero_copy_works_ && (completion.res == -EINVAL || completion.res == -EOPNOTSUPP)) {
+    give_up_zero_copy("the system refuses it");
+    results_[index] = -EINTR;
+  }
 }
 
 bool UringEngine::pending() noexcept {
@@ -240,7 +246,10 @@ bool UringEngine::pending() noexcept {
 
 TrainLimits UringEngine::train_limits() const noexcept {
   TrainLimits limits = Engine::train_limits();
-  if (!copies()) limits.fragments_max = ZeroCopy::kFragmentsMax;
+  if (!copies()) {
+    limits.uncopied_payload_min = ZeroCopy::kPayloadMin;
+    limits.fragments_max = ZeroCopy::kFragmentsMax;
+  }
   return limits;
 }
 
@@ -253,12 +262,21 @@ bool UringEngine::release_payload() noexcept {
 
 void UringEngine::judge_zero_copy() noexcept {
   if (!zero_copy_->is_futile()) return;
+  try {
+    give_up_zero_copy("the system copied " + std::to_string(zero_copy_->copied()) + " of " +
+                      std::to_string(zero_copy_->completed()) + " messages all the same");
+  } catch (...) {
+    zero_copy_futile_ = true;  // no memory for words
+  }
+}
+
+void UringEngine::give_up_zero_copy(std::string_view why) noexcept {
+  if (zero_copy_futile_) return;
   zero_copy_futile_ = true;
   if (!log_) return;
   try {
-    log_(LogLevel::info, "zero copy: the system copied " + std::to_string(zero_copy_->copied()) +
-                             " of " + std::to_string(zero_copy_->completed()) +
-                             " messages all the same; from here on every message is copied");
+    log_(LogLevel::info,
+         "zero copy: " + std::string(why) + "; from here on every message is copied");
   } catch (...) {
     return;  // there is nobody to tell
   }

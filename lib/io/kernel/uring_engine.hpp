@@ -77,6 +77,7 @@ class UringEngine final : public Engine {
   void on_sent(const io_uring_cqe& completion) noexcept;
   bool copies() const noexcept;
   void judge_zero_copy() noexcept;
+  void give_up_zero_copy(std::string_view why) noexcept;
   void give_up(const char* call, int cause) noexcept;
 
   std::unique_ptr<UringRing> ring_;
@@ -91,8 +92,9 @@ class UringEngine final : public Engine {
   std::vector<unsigned short> in_use_;  // what the caller may still look at
 
   std::array<int, TxBatch::kMessagesMax> results_{};
-  std::size_t outstanding_ = 0;   // sends without a result
+  std::size_t outstanding_ = 0;  // sends without a result
   bool releasing_payload_ = false;
+  bool zero_copy_works_ = false;  // one message was accepted
   bool zero_copy_futile_ = false;
 };
 

@@ -22,6 +22,7 @@ ZeroCopy::ZeroCopy(std::size_t messages) : slots_(messages), heads_(new Heads[me
 
 std::optional<std::uint16_t> ZeroCopy::hold(msghdr& message,
                                             std::span<const base::TxDatagram> datagrams) noexcept {
+  if (datagrams.front().payload.size() < kPayloadMin) return std::nullopt;
   std::size_t bytes = 0;
   for (const base::TxDatagram& datagram : datagrams) {
     if (datagram.payload.empty() || datagram.head_size > kHeadMax) return std::nullopt;

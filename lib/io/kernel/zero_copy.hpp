@@ -23,7 +23,11 @@ class ZeroCopy {
   /// Pieces of pages the system takes in one packet (MAX_SKB_FRAGS, 17 unless a kernel was built
   /// with more), less one for what it adds itself.
   static constexpr std::size_t kFragmentsMax = 16;
-  /// Below this a copy costs less than the second completion.
+  /// Payload of a datagram below which it is copied. Every datagram takes two pieces at least, its
+  /// head and its payload, so a message of small ones would hold a tenth of what a train can, and
+  /// trains are worth more than the copy.
+  static constexpr std::size_t kPayloadMin = 4096;
+  /// Below this a message is copied: that costs less than the second completion.
   static constexpr std::size_t kMessageBytesMin = 16384;
   /// Completions after which it is known whether the system copies.
   static constexpr std::uint64_t kJudgedAfter = 64;

@@ -50,6 +50,12 @@ class FakeBackend final : public io::Backend {
     return accepted;
   }
 
+  bool release_payload() override {
+    ++release_requests;
+    return !holds_payload;
+  }
+  void finish() override { ++finishes; }
+
   void wait(Duration longest) override {
     waits.push_back(longest);
     ++sleeps;
@@ -68,6 +74,9 @@ class FakeBackend final : public io::Backend {
   std::vector<Duration> waits;
   std::atomic<int> sleeps{0};
   Timestamp release = kNever;
+  bool holds_payload = false;
+  int release_requests = 0;
+  int finishes = 0;
 
  private:
   io::Capabilities capabilities_;

@@ -86,6 +86,46 @@ TEST(TxBatchTest, TakesAPrefixOfABurstThatDoesNotFit) {
   EXPECT_TRUE(batch->messages().empty());
 }
 
+TEST(TxBatchTest, WhatIsNotCopiedFitsThePageListOfOnePacket) {
+  const auto batch = std::make_unique<TxBatch>();
+  const TrainLimits limits{.uncopied_payload_min = 4096, .fragments_max = 16};
+  Burst large;
+  for (int i = 0; i < 12; ++i) large.add(kPeer, 8028);
+  batch->fill(large.datagrams(), limits);
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < batch->messages().size(); ++i) {
+    std::size_t fragments = 0;
+    for (std::size_t k = 0; k < batch->datagrams(i); ++k) {
+      fragments += fragments_of(large.datagrams()[next++]);
+    }
+    EXPECT_GE(batch->datagrams(i), i + 1 < batch->messages().size() ? 4U : 1U);
+    EXPECT_LE(fragments, 16U);
+  }
+  EXPECT_EQ(next, large.size());
+  // What is copied anyway is not cut short for it.
+  Burst small;
+  for (int i = 0; i < 40; ++i) small.add(kPeer, 1472);
+  batch->fill(small.datagrams(), limits);
+  EXPECT_EQ(batch->messages().size(), 1U);
+}
+
+TEST(TxBatchTest, CountsThePagesADatagramTouches) {
+  alignas(4096) static std::array<std::byte, 3 * 4096> memory;
+  std::array<std::byte, 8> head{};
+  base::TxDatagram datagram;
+  datagram.payload = std::span(memory).first(4096);
+  EXPECT_EQ(fragments_of(datagram), 1U);
+  datagram.payload = std::span(memory).subspan(1, 4096);
+  EXPECT_EQ(fragments_of(datagram), 2U);
+  datagram.payload = std::span(memory).subspan(4095, 4098);
+  EXPECT_EQ(fragments_of(datagram), 3U);
+  datagram.head = head;
+  datagram.head_size = head.size();
+  EXPECT_EQ(fragments_of(datagram), 4U);
+  datagram.payload = {};
+  EXPECT_EQ(fragments_of(datagram), 1U);
+}
+
 TEST(TxBatchTest, PointsAtTheCallersMemoryAndCopiesNone) {
   const auto batch = std::make_unique<TxBatch>();
   const Burst burst = burst_of({900, 900});

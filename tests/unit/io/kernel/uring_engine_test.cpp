@@ -5,6 +5,8 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -108,9 +110,9 @@ TEST_F(UringEngineTest, AReceiveThatAnEmptyDatagramEndedIsArmedAgain) {
 
 TEST_F(UringEngineTest, ResultsThatDoNotFitTheRingAreNotLost) {
   // Room for as many as there are submissions, and twice that comes in.
-  const auto engine = open_engine(socket_, {.segmentation = false,
-                                            .receive_messages = 256,
-                                            .completions = UringRing::kSubmissions});
+  const auto engine = open_engine(
+      socket_,
+      {.segmentation = false, .receive_messages = 256, .completions = UringRing::kSubmissions});
   ASSERT_TRUE(engine && peer_);
   Burst incoming;
   for (std::size_t i = 0; i < 250; ++i) incoming.add(socket_.local(), 300 + i);
@@ -287,6 +289,49 @@ TEST(UringBackendTest, SendingWithoutACopyEndsWhereTheSystemCopiesAnyway) {
   EXPECT_NE(lines[0].find("zero copy"), std::string::npos) << lines[0];
 }
 
+TEST_F(UringEngineTest, AFirstMessageRefusedWithoutACopyIsTriedWithOne) {
+  std::vector<std::string> lines;
+  const auto engine = open_engine(
+      socket_, {.zero_copy = true,
+                .log = [&](LogLevel, std::string_view line) { lines.emplace_back(line); }});
+  ASSERT_TRUE(engine && peer_);
+  // The kernel refuses to cut for a socket without checksums, with the errno it also has for what
+  // it does not know.
+  const int on = 1;
+  ASSERT_EQ(setsockopt(socket_.number(), SOL_SOCKET, SO_NO_CHECK, &on, sizeof(on)), 0);
+  Burst burst;
+  for (int i = 0; i < 8; ++i) burst.add(peer_->local_address(), 8972);
+  ASSERT_EQ(engine->transmit(burst.datagrams()), burst.size());
+  const auto arrived = test::collect(*peer_, burst.size());
+  ASSERT_EQ(arrived.size(), burst.size());
+  for (std::size_t i = 0; i < arrived.size(); ++i) EXPECT_EQ(arrived[i].content, burst.content(i));
+  EXPECT_EQ(engine->stats().send_errors, 0U);
+  EXPECT_EQ(engine->name(), "io_uring");
+  ASSERT_EQ(lines.size(), 1U);
+  EXPECT_NE(lines[0].find("zero copy: the system refuses it"), std::string::npos) << lines[0];
+}
+
+TEST(UringBackendTest, NoSystemCallOfTheApplicationIsInterrupted) {
+  // The kernel tells every thread that ever touched a ring when it goes, by interrupting it.
+  const Descriptor epoll(epoll_create1(EPOLL_CLOEXEC));
+  int interruptions = 0;
+  for (const EngineChoice engine : {EngineChoice::io_uring, EngineChoice::automatic}) {
+    for (int round = 0; round < 20; ++round) {
+      auto backend = test::open_backend({.local = loopback(AddressFamily::ipv4), .engine = engine});
+      ASSERT_TRUE(backend);
+      std::thread([&] {
+        std::array<base::RxDatagram, 4> out;
+        EXPECT_EQ(backend->receive(test::now(), out), 0U);
+        backend->finish();
+      }).join();
+      backend.reset();
+      epoll_event event{};
+      if (epoll_wait(epoll.number(), &event, 1, 20) != 0) ++interruptions;
+    }
+  }
+  EXPECT_EQ(interruptions, 0);
+}
+
 TEST(EngineProbeTest, MeasuresBothEnginesWithinItsTime) {
   for (const bool segmentation : {true, false}) {
     // A machine that is busy with other things may not give it its time at once.
@@ -297,8 +342,7 @@ TEST(EngineProbeTest, MeasuresBothEnginesWithinItsTime) {
     ASSERT_TRUE(costs);
     EXPECT_GT(costs->mmsg, 0U);
     EXPECT_GT(costs->io_uring, 0U);
-    RecordProperty(segmentation ? "trains_mmsg_ns" : "single_mmsg_ns",
-                   std::to_string(costs->mmsg));
+    RecordProperty(segmentation ? "trains_mmsg_ns" : "single_mmsg_ns", std::to_string(costs->mmsg));
     RecordProperty(segmentation ? "trains_io_uring_ns" : "single_io_uring_ns",
                    std::to_string(costs->io_uring));
   }
