@@ -220,7 +220,8 @@ void Worker::run(const Clock& clock, const std::atomic<bool>& stop) {
       spin_until = now + options_.spin;
     } else if (now < spin_until) {
       sched_yield();
-    } else {
+    } else if (!stop.load(std::memory_order_acquire)) {
+      // Asked again: the turn may have seen the nudge that came with it, and will not see another.
       sleep(now, kSleepMax);
     }
   }

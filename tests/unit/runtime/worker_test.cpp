@@ -251,6 +251,23 @@ TEST_F(WorkerTest, winding_up_takes_what_was_posted_before_it_closes) {
   EXPECT_EQ(script_.calls, (std::vector<std::string>{"cancel 1", "close_all enough"}));
 }
 
+TEST_F(WorkerTest, a_stop_that_comes_in_the_middle_of_a_turn_is_not_slept_through) {
+  const MachineClock clock;
+  std::atomic<bool> stop{false};
+  // After the loop looked at `stop` and before the turn looks at the mailbox.
+  backend_->on_receive = [&] {
+    stop.store(true, std::memory_order_release);
+    worker_->nudge();
+  };
+  std::thread rescue([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(500));
+    backend_->wake();
+  });
+  worker_->run(clock, stop);
+  EXPECT_EQ(backend_->sleeps, 0);
+  rescue.join();
+}
+
 TEST_F(WorkerTest, a_sleeping_worker_is_woken_by_a_post) {
   const MachineClock clock;
   std::atomic<bool> stop{false};
