@@ -77,8 +77,8 @@ class Backend {
   /// and calls `receive` once it is reached.
   virtual Timestamp next_release() const { return kNever; }
 
-  /// The worker's thread calls nothing but `stats` any more; whatever only that thread can give back
-  /// is to be given back now. The backend is then destroyed, by any thread.
+  /// The worker's thread calls nothing but `stats` any more; whatever only that thread can give
+  /// back is to be given back now. The backend is then destroyed, by any thread.
   virtual void finish() {}
 
   virtual BackendStats stats() const = 0;
