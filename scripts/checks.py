@@ -11,15 +11,26 @@ import shutil
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 FORMATTED = ('include', 'lib', 'congestion', 'fec', 'apps', 'perf', 'tests')
-# What runs under the sanitizers: the core, its policies, and whole transfers in simulation.
+# What runs under address and undefined-behaviour sanitizers: the core, its policies, and whole
+# transfers in simulation.
 SANITIZED = tuple(f'tests/unit/{name}/' for name in
                   ('base', 'wire', 'crypto', 'recovery', 'congestion', 'fec', 'path', 'transfer',
                    'connection', 'endpoint', 'netmodel')) + ('tests/conformance/', 'tests/sim/')
+# What runs under the thread sanitizer: whatever has more than one thread. Not api/unload: the
+# sanitizer's own thread stays in the process, and that nothing does is what it tests.
+THREADED = ('tests/unit/base/', 'tests/unit/runtime/', 'tests/unit/api/', 'tests/api/api_test')
+SANITIZER_ENV = {'ASAN_OPTIONS': 'detect_stack_use_after_return=1:strict_string_checks=1',
+                 'UBSAN_OPTIONS': 'halt_on_error=1:print_stacktrace=1',
+                 # A forked child of a test starts a worker of its own.
+                 'TSAN_OPTIONS': 'halt_on_error=1:exitcode=66:die_after_fork=0'}
+FUZZ_TARGETS = ('headers', 'frames', 'transport_parameters', 'safetensors', 'connection')
+FUZZ_SECONDS = 20
 GTEST_CASE = re.compile(
     r'^\[ {2}(?:     OK|FAILED |SKIPPED) \] \S+(?:, where .*)? \(\d+ ms\)', re.M)
 GTEST_RAN = re.compile(r'^\[=+\] \d+ tests? from \d+ test suites? ran\.', re.M)
@@ -79,6 +90,10 @@ def formatted_otherwise(lines):
     return sorted({match.group(1) for match in named if match}) or lines[-20:]
 
 
+def jobs():
+    return int(os.environ.get('LONGHAUL_JOBS') or len(os.sched_getaffinity(0)))
+
+
 class Run:
     def __init__(self, spent):
         self.start = time.monotonic() - spent
@@ -110,8 +125,7 @@ class Run:
                           lambda lines: lines[-8:])
 
     def build(self, build, targets=()):
-        jobs = os.environ.get('LONGHAUL_JOBS') or str(len(os.sched_getaffinity(0)))
-        return self.check(f'build {build}', ['ninja', '-C', build, '-j', jobs, *targets],
+        return self.check(f'build {build}', ['ninja', '-C', build, '-j', str(jobs()), *targets],
                           'Warnings are errors here.', errors_of)
 
     def tests(self, build, arguments, env):
@@ -136,8 +150,8 @@ class Run:
         self.say(f'{build}: {counts}')
 
 
-def sanitized_tests(build):
-    """Names and programs of the tests that run under the sanitizers, by where they are built."""
+def tests_below(build, folders):
+    """Names of the tests whose programs are built below these folders, and all they need built."""
     listed = subprocess.run(['meson', 'introspect', '--tests', build], cwd=ROOT, text=True,
                             check=True, stdout=subprocess.PIPE).stdout
     names, programs = [], set()
@@ -146,7 +160,7 @@ def sanitized_tests(build):
         if not program.startswith(str(ROOT / build)):
             continue
         program = os.path.relpath(program, ROOT / build)
-        if program.startswith(SANITIZED):
+        if program.startswith(folders):
             names.append(test['name'])
             programs.add(program)
     return names, sorted(programs)
@@ -170,18 +184,60 @@ def main_build(run, quick):
     run.tests('build-test', suites, {})
 
 
-def sanitizer_build(run):
+def sanitizer_build(run, build, sanitizers, folders, what):
     options = ['-Dwerror=true', '-Dassertions=abort', '-Dperf=false', '-Doptimization=1',
-               '-Db_sanitize=address,undefined', '-Db_lundef=false']
-    if not run.configure('build-asan', options, ['CXX=clang++']):
+               f'-Db_sanitize={sanitizers}', '-Db_lundef=false']
+    if not run.configure(build, options, ['CXX=clang++']):
         return
-    names, programs = sanitized_tests('build-asan')
-    if not names or not run.build('build-asan', programs):
+    names, programs = tests_below(build, folders)
+    if not names or not run.build(build, programs):
         return
-    run.say('run the core and the simulations under address and undefined-behaviour sanitizers')
-    run.tests('build-asan', ['-t', '4', *names], {
-        'ASAN_OPTIONS': 'detect_stack_use_after_return=1:strict_string_checks=1',
-        'UBSAN_OPTIONS': 'halt_on_error=1:print_stacktrace=1'})
+    run.say(f'run {what} under {sanitizers} sanitizer')
+    run.tests(build, ['-t', '4', *names], SANITIZER_ENV)
+
+
+def fuzz(target, seconds, found):
+    """One target, starting from its corpus; what it learns goes to `found`/TARGET. Returns
+    libFuzzer's exit status and its output."""
+    (found / target).mkdir(parents=True, exist_ok=True)
+    command = [f'build-fuzz/tests/fuzz/fuzz_{target}', str(found / target),
+               f'tests/fuzz/corpus/{target}', f'-max_total_time={seconds}', '-max_len=700',
+               '-len_control=0', '-timeout=60', '-malloc_limit_mb=64',
+               f'-artifact_prefix={found}/{target}-']
+    done = subprocess.run(command, cwd=ROOT, env={**os.environ, **SANITIZER_ENV}, check=False,
+                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT)
+    return done.returncode, done.stdout.decode(errors='replace')
+
+
+def fuzz_build(run):
+    options = ['-Dwerror=true', '-Dassertions=abort', '-Dperf=false', '-Doptimization=1',
+               '-Dfuzz=true', '-Db_sanitize=address,undefined', '-Db_lundef=false']
+    return run.configure('build-fuzz', options, ['CXX=clang++']) and run.build(
+        'build-fuzz', [f'tests/fuzz/fuzz_{target}' for target in FUZZ_TARGETS])
+
+
+def fuzz_all(run, seconds):
+    """Fuzzes every target, as many at once as there are cores; true if nothing was found."""
+    found = ROOT / 'build-fuzz' / 'found'
+    shutil.rmtree(found, ignore_errors=True)
+    run.say(f'fuzz {len(FUZZ_TARGETS)} targets, {seconds} s each')
+    with ThreadPoolExecutor(jobs()) as pool:
+        results = list(pool.map(lambda target: fuzz(target, seconds, found), FUZZ_TARGETS))
+    held = True
+    for target, (code, output) in zip(FUZZ_TARGETS, results):
+        runs = re.search(r'Done (\d+) runs', output)
+        if code == 0 and runs:
+            run.total.passed += 1
+            print(f'fuzz_{target}: {runs.group(1)} runs held')
+            continue
+        held = False
+        run.total.failed += 1
+        print('\n'.join(output.splitlines()[-60:]))
+        artifact = re.search(r'Test unit written to (\S+)', output)
+        print(f'fuzz_{target}: FAILED. Repeat it with: build-fuzz/tests/fuzz/fuzz_{target} '
+              f'{artifact.group(1) if artifact else "(no input was kept)"}', flush=True)
+    return held
 
 
 def main():
@@ -193,7 +249,11 @@ def main():
     format_check(run)
     main_build(run, arguments.quick)
     if not arguments.quick:
-        sanitizer_build(run)
+        sanitizer_build(run, 'build-asan', 'address,undefined', SANITIZED,
+                        'the core and the simulations')
+        sanitizer_build(run, 'build-tsan', 'thread', THREADED, 'the runtime and the API')
+        if fuzz_build(run):
+            fuzz_all(run, FUZZ_SECONDS)
     run.say('done')
     elapsed = time.monotonic() - run.start
     print(f'took {int(elapsed // 60)} min {elapsed % 60:.0f} s')

@@ -27,6 +27,12 @@ class Fifo {
     slots_[index(size_)] = value;
     ++size_;
   }
+  void push_front(const T& value) {
+    if (size_ == slots_.size()) grow();
+    head_ = (head_ - 1) & (slots_.size() - 1);
+    slots_[head_] = value;
+    ++size_;
+  }
   void pop_front() noexcept {
     head_ = (head_ + 1) & (slots_.size() - 1);
     --size_;

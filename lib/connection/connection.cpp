@@ -96,16 +96,15 @@ void Connection::handle_long_packet(Timestamp now, const wire::LongPacket& packe
     control_.last_ping = Timestamp::min();
     life_.liveness.on_asked(now - std::chrono::hours(1));
   }
-  check_failures(now);
+  check_failures();
 }
 
-void Connection::handle_version_negotiation(Timestamp now,
-                                            std::span<const std::uint32_t> versions) {
+void Connection::handle_version_negotiation(std::span<const std::uint32_t> versions) {
   life_.handshake.on_version_negotiation(versions);
-  check_failures(now);
+  check_failures();
 }
 
-void Connection::handle_reset(Timestamp now, const wire::ResetToken& token) {
+void Connection::handle_reset(const wire::ResetToken& token) {
   if (!life_.handshake.established() || life_.handshake.peer().reset_token != token) return;
   if (!life_.closing.is_open()) return life_.closing.finish();
   end(Status::peer_lost, "the peer has no such connection any more (restarted?)",
@@ -170,7 +169,7 @@ void Connection::end_and_tell(Timestamp now, Status status, wire::CloseCode code
   life_.closing.close(now, code, std::string(reason), 3 * path_.rtt().pto());
 }
 
-void Connection::check_failures(Timestamp now) {
+void Connection::check_failures() {
   if (!life_.closing.is_open() || !life_.handshake.failure()) return;
   const Handshake::Failure& failure = *life_.handshake.failure();
   const Status status = failure.code == ErrorCode::timed_out ? Status::timed_out : Status::refused;
@@ -190,7 +189,7 @@ void Connection::handle_timeout(Timestamp now) {
   if (!life_.closing.is_open()) return life_.closing.handle_timeout(now);
   if (!life_.handshake.established()) {
     life_.handshake.handle_timeout(now);
-    return check_failures(now);
+    return check_failures();
   }
   if (life_.liveness.lost(now)) {
     const auto silence =

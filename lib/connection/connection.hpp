@@ -59,8 +59,8 @@ class Connection {
   // Long packets and resets, which the endpoint recognises.
   [[nodiscard]] bool handle_initial(Timestamp now, std::span<const std::byte> frames);
   void handle_long_packet(Timestamp now, const wire::LongPacket& packet);
-  void handle_version_negotiation(Timestamp now, std::span<const std::uint32_t> versions);
-  void handle_reset(Timestamp now, const wire::ResetToken& token);
+  void handle_version_negotiation(std::span<const std::uint32_t> versions);
+  void handle_reset(const wire::ResetToken& token);
 
   const ConnectionConfig& config() const noexcept { return config_; }
   std::uint32_t peer_cid() const noexcept { return life_.handshake.peer_cid(); }
@@ -96,7 +96,7 @@ class Connection {
   void on_established(Timestamp now);
   void end(Status status, std::string_view reason, ErrorCode error = ErrorCode::closed);
   void end_and_tell(Timestamp now, Status status, wire::CloseCode code, std::string_view reason);
-  void check_failures(Timestamp now);
+  void check_failures();
   void check_poison(Timestamp now, const base::PoisonScope& scope);
   bool may_speak() const noexcept;
 

@@ -40,7 +40,7 @@ void Endpoint::Impl::handle_datagrams(Timestamp now, std::span<base::RxDatagram>
     else if (wire::is_long(first.data[0]))
       handle_long(now, first);
     else
-      handle_reset(now, first);
+      handle_reset(first);
     burst = burst.subspan(1);
   }
 }
@@ -66,13 +66,13 @@ std::size_t Endpoint::Impl::handle_run(Timestamp now, std::span<base::RxDatagram
   return length;
 }
 
-void Endpoint::Impl::handle_reset(Timestamp now, const base::RxDatagram& datagram) {
+void Endpoint::Impl::handle_reset(const base::RxDatagram& datagram) {
   const auto reset = wire::read_reset(datagram.data);
   // A peer that lost its state knows only the ID our packet was addressed to: its own.
   connection::Connection* found =
       reset ? connections.by_peer_cid(datagram.remote, reset->connection_id) : nullptr;
   if (found == nullptr) return drop(DropReason::unknown_connection);
-  found->handle_reset(now, reset->token);
+  found->handle_reset(reset->token);
   some_done_ = some_done_ || found->done();
   note(found->config().own_cid);
 }
@@ -91,7 +91,7 @@ void Endpoint::Impl::handle_long(Timestamp now, const base::RxDatagram& datagram
     if (!versions) return drop(DropReason::malformed_header);
     if (client == nullptr || client->config().attempt != peek->attempt)
       return drop(DropReason::unknown_connection);
-    client->handle_version_negotiation(now, *versions);
+    client->handle_version_negotiation(*versions);
     some_done_ = some_done_ || client->done();
     return note(client->config().own_cid);
   }

@@ -47,7 +47,7 @@ class Endpoint::Impl {
   void handle_long(Timestamp now, const base::RxDatagram& datagram);
   void handle_initial(Timestamp now, const base::RxDatagram& datagram,
                       const wire::LongPacket& packet);
-  void handle_reset(Timestamp now, const base::RxDatagram& datagram);
+  void handle_reset(const base::RxDatagram& datagram);
   void reply_version(Timestamp now, const base::RxDatagram& datagram, const wire::LongPeek& peek);
   void reply_retry(Timestamp now, const base::RxDatagram& datagram, const wire::LongPacket& packet);
   void refuse(Timestamp now, const base::RxDatagram& datagram, const wire::LongPacket& packet,

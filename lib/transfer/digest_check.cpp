@@ -9,10 +9,20 @@ DigestCheck::Verdict DigestCheck::on_computed(const Pieces& pieces, std::uint64_
                                               std::uint64_t digest) {
   const std::uint64_t index = piece / wire::kPiecesPerGroup;
   if (finished_.contains(index)) return Verdict::open;
-  Group& group = groups_[index];
+  Group& group = open(index);
   group.computed[piece % wire::kPiecesPerGroup] = digest;
   group.has_computed.set(piece % wire::kPiecesPerGroup);
   return judge(pieces, index, piece);
+}
+
+DigestCheck::Group& DigestCheck::open(std::uint64_t index) {
+  if (const auto it = groups_.find(index); it != groups_.end()) return it->second;
+  if (spare_.empty()) return groups_[index];
+  Groups::node_type node = std::move(spare_.back());
+  spare_.pop_back();
+  node.key() = index;
+  node.mapped() = Group{};
+  return groups_.insert(std::move(node)).position->second;
 }
 
 DigestCheck::Verdict DigestCheck::judge(const Pieces& pieces, std::uint64_t index,
@@ -24,7 +34,7 @@ DigestCheck::Verdict DigestCheck::judge(const Pieces& pieces, std::uint64_t inde
   if (!accept_everything_ && group.expected[slot] != group.computed[slot]) return Verdict::mismatch;
   group.verified.set(slot);
   if (group.verified.count() == pieces.group(index).length()) {
-    groups_.erase(index);
+    spare_.push_back(groups_.extract(index));
     finished_.insert(index, index + 1);
   }
   return Verdict::verified;
@@ -35,7 +45,7 @@ bool DigestCheck::on_expected(const Pieces& pieces, std::uint64_t index,
   const base::Interval range = pieces.group(index);
   if (range.length() == 0 || digests.size() != range.length() * wire::kDigestBytes) return false;
   if (finished_.contains(index)) return true;
-  Group& group = groups_[index];
+  Group& group = open(index);
   base::ByteReader reader(digests);
   for (std::uint64_t piece = range.begin; piece < range.end; ++piece) {
     const std::uint64_t digest = reader.u64();

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <span>
+#include <vector>
 
 #include "lib/transfer/pieces.hpp"
 #include "lib/wire/constants.hpp"
@@ -27,7 +28,6 @@ class DigestCheck {
   Verdict next_verdict(const Pieces& pieces, std::uint64_t group, std::uint64_t& piece);
   /// The piece has to come again.
   void reopen(std::uint64_t piece);
-  void clear() noexcept { groups_.clear(); }
   /// payload mode `reference`: nothing is hashed, everything matches.
   void accept_everything() noexcept { accept_everything_ = true; }
 
@@ -39,10 +39,13 @@ class DigestCheck {
     std::bitset<wire::kPiecesPerGroup> verified;
     bool has_expected = false;
   };
+  using Groups = std::map<std::uint64_t, Group>;
   Verdict judge(const Pieces& pieces, std::uint64_t group, std::uint64_t piece);
+  Group& open(std::uint64_t group);
 
-  std::map<std::uint64_t, Group> groups_;
-  base::IntervalSet finished_;  // groups all of whose pieces are verified
+  Groups groups_;
+  std::vector<Groups::node_type> spare_;  // of finished groups, so that a long tensor needs no more
+  base::IntervalSet finished_;            // groups all of whose pieces are verified
   bool accept_everything_ = false;
 };
 

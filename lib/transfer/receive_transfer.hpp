@@ -43,7 +43,8 @@ class ReceiveTransfer {
   std::uint64_t bytes() const noexcept { return pieces_.bytes; }
   std::uint64_t placed_bytes() const noexcept { return placed_.total(); }
   std::uint64_t verified_bytes() const noexcept { return verified_.total(); }
-  bool complete() const noexcept { return verified_.total() == pieces_.bytes; }
+  /// Nothing is before it was announced: its size is not known then.
+  bool complete() const noexcept { return announced_ && verified_.total() == pieces_.bytes; }
   const base::IntervalSet& placed() const noexcept { return placed_; }
 
   /// False: contradicts what was announced.
@@ -79,6 +80,7 @@ class ReceiveTransfer {
   DestinationMemory memory_;
   std::unique_ptr<std::byte[]> held_;
   bool has_destination_ = false;
+  bool announced_ = false;
   Pieces pieces_;
   std::vector<std::optional<Layout>> layouts_;
   base::IntervalSet placed_;

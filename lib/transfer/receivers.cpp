@@ -181,6 +181,7 @@ void Receivers::discard(SlotHandle handle) {
   if (entry.deadline != kNever) deadlines_.remove(entry.deadline, handle);
   if (entry.give_up_at != kNever) give_ups_.remove(entry.give_up_at, handle);
   if (entry.posted) by_id_.erase(entry.id);
+  early_all_sent_.erase(entry.key);
   by_key_.erase(entry.key);
   table_.erase(handle);
 }

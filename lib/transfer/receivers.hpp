@@ -2,13 +2,13 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
+#include "lib/base/fifo.hpp"
 #include "lib/base/interval_set.hpp"
 #include "lib/transfer/aliases.hpp"
 #include "lib/transfer/context.hpp"
@@ -113,7 +113,7 @@ class Receivers {
   std::unordered_map<TransferKey, Duration, TransferKeyHash> early_all_sent_;  // and the grace
   Deadlines deadlines_;
   Deadlines give_ups_;
-  std::deque<SlotHandle> notifications_;
+  base::Fifo<SlotHandle> notifications_;
   std::uint64_t eager_held_ = 0;
   std::size_t matched_ = 0;
   std::uint64_t verified_bytes_ = 0;

@@ -56,7 +56,8 @@ void Receivers::forget_early(std::uint32_t alias) {
 bool Receivers::on_all_sent(Timestamp now, const wire::AllSent& frame, Duration grace) {
   const TransferKey key{frame.tag, frame.n};
   const auto it = by_key_.find(key);
-  if (it == by_key_.end()) {
+  // It may overtake the announcement it belongs to, also where the receive is posted already.
+  if (it == by_key_.end() || !table_.find(it->second)->announced) {
     if (has_ended(key)) return true;
     if (early_all_sent_.size() >= kEarlyAllSentMax) return false;
     early_all_sent_[key] = grace;

@@ -3,12 +3,12 @@
 
 #include <array>
 #include <cstdint>
-#include <deque>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
+#include "lib/base/fifo.hpp"
 #include "lib/transfer/aliases.hpp"
 #include "lib/transfer/context.hpp"
 #include "lib/transfer/deadlines.hpp"
@@ -92,7 +92,7 @@ class Senders {
   void end_with_word(Timestamp now, SlotHandle handle, Status status, std::string_view reason);
   void reject(const SendRequest& request, Status status, std::string_view reason);
   Next after_chunk(Timestamp now, SlotHandle handle, Entry& entry, const OutgoingChunk& out);
-  std::deque<SlotHandle>& queue(TrafficClass c) { return queues_[static_cast<std::size_t>(c)]; }
+  base::Fifo<SlotHandle>& queue(TrafficClass c) { return queues_[static_cast<std::size_t>(c)]; }
 
   TransferContext context_;
   TransferLimits own_;
@@ -102,9 +102,9 @@ class Senders {
   std::unordered_map<TransferId, SlotHandle> by_id_;
   std::unordered_map<TransferKey, Advertised, TransferKeyHash> advertised_;
   Tags tags_;
-  std::array<std::deque<SlotHandle>, kTrafficClasses> queues_;
+  std::array<base::Fifo<SlotHandle>, kTrafficClasses> queues_;
   Deadlines deadlines_;
-  std::deque<SlotHandle> progress_;
+  base::Fifo<SlotHandle> progress_;
   Aliases aliases_;
   std::uint64_t eager_outstanding_ = 0;
   std::size_t waiting_ = 0;

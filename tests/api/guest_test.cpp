@@ -238,9 +238,6 @@ TEST_F(Guest, a_forked_childs_handles_answer_closed_and_touch_nothing) {
 }
 
 TEST_F(Guest, a_forked_child_may_open_its_own) {
-#if defined(__SANITIZE_THREAD__)
-  GTEST_SKIP() << "ThreadSanitizer starts no threads in a forked child";
-#endif
   ASSERT_NO_FATAL_FAILURE(connect());
   std::fflush(nullptr);
   const pid_t child = fork();

@@ -5,14 +5,11 @@
 #include <cstdint>
 #include <span>
 
+#include "tests/support/heap.hpp"
+
 namespace longhaul::simtest {
 
-/// Heap of this process as seen through operator new, which the test program replaces.
-struct Heap {
-  static std::uint64_t live() noexcept;  ///< bytes allocated and not freed
-  static std::uint64_t peak() noexcept;  ///< largest `live()` since `reset_peak()`
-  static void reset_peak() noexcept;
-};
+using tests::Heap;
 
 /// Tensor memory outside the heap. Pages nobody touches cost nothing, so that a 5 GiB tensor of a
 /// run in payload mode `reference` fits on any machine.

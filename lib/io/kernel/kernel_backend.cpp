@@ -36,6 +36,7 @@ Result<std::unique_ptr<Backend>> KernelBackend::open(const KernelOptions& option
 KernelBackend::KernelBackend(Socket socket, Waker waker, const KernelOptions& options)
     : socket_(std::move(socket)), waker_(std::move(waker)), log_(options.log) {
   capabilities_.name = "kernel";
+  capabilities_.burst_max = TxBatch::kDatagramsMax;
   capabilities_.datagram_max = socket_.datagram_max();
   capabilities_.ecn = true;
   capabilities_.dscp = true;

@@ -6,13 +6,13 @@
 namespace longhaul::io::kernel {
 
 RxBatch::RxBatch(std::size_t messages_max)
-    : memory_(new std::byte[messages_max * kBufferSize]),
+    : memory_(new std::byte[messages_max * kBufferStride]),
       headers_(messages_max),
       iovecs_(messages_max),
       remotes_(messages_max),
       controls_(messages_max) {
   for (std::size_t i = 0; i < messages_max; ++i) {
-    iovecs_[i] = {memory_.get() + i * kBufferSize, kBufferSize};
+    iovecs_[i] = {memory_.get() + i * kBufferStride, kBufferSize};
   }
 }
 
@@ -33,7 +33,7 @@ std::span<mmsghdr> RxBatch::prepare(std::size_t wanted) noexcept {
 
 void RxBatch::accept(std::size_t count, RxMessages& messages) noexcept {
   for (std::size_t i = 0; i < count; ++i) {
-    messages.add({memory_.get() + i * kBufferSize, headers_[i].msg_len}, remotes_[i],
+    messages.add({memory_.get() + i * kBufferStride, headers_[i].msg_len}, remotes_[i],
                  read_control(headers_[i].msg_hdr));
   }
 }

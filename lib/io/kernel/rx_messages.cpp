@@ -55,8 +55,8 @@ std::size_t RxMessages::take(std::span<base::RxDatagram> out) noexcept {
 }
 
 std::size_t RxMessages::messages_for(std::size_t datagrams) const noexcept {
-  return std::max<std::size_t>(
-      (datagrams + datagrams_per_message_ - 1) / datagrams_per_message_, 1);
+  return std::max<std::size_t>((datagrams + datagrams_per_message_ - 1) / datagrams_per_message_,
+                               1);
 }
 
 std::size_t RxMessages::take_lost() noexcept {

@@ -12,6 +12,7 @@
 
 #include "lib/io/kernel/control.hpp"
 #include "lib/io/kernel/native_address.hpp"
+#include "lib/io/kernel/rx_batch.hpp"
 #include "lib/io/kernel/uring_ring.hpp"
 
 namespace longhaul::io::kernel {
@@ -23,9 +24,10 @@ constexpr std::size_t kNameRoom = 32;
 static_assert(kNameRoom >= sizeof(NativeAddress) && kNameRoom % alignof(cmsghdr) == 0);
 constexpr std::size_t kControlRoom = sizeof(RxControl);
 constexpr std::size_t kFrontRoom = sizeof(io_uring_recvmsg_out) + kNameRoom + kControlRoom;
-/// No message, joined or not, is larger than 64 KiB.
-constexpr std::size_t kStride = 65536 + 256;
-static_assert(kFrontRoom <= 256 && kStride % 64 == 0);
+/// Room for the front and for a message; where buffers begin is spread over the cache.
+constexpr std::size_t kStride = RxBatch::kBufferStride + 256;
+static_assert(kFrontRoom <= 256 && kStride >= kFrontRoom + RxBatch::kBufferSize &&
+              kStride % 64 == 0);
 /// What the system can number.
 constexpr std::size_t kCountMax = 32768;
 
@@ -38,8 +40,8 @@ std::size_t ring_bytes(std::size_t count) noexcept {
 Result<std::unique_ptr<UringBuffers>> UringBuffers::open(io_uring& ring, std::size_t count) {
   std::unique_ptr<UringBuffers> buffers(new UringBuffers);
   count = std::bit_ceil(std::clamp<std::size_t>(count, 1, kCountMax));
-  void* entries = mmap(nullptr, ring_bytes(count), PROT_READ | PROT_WRITE,
-                       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void* entries =
+      mmap(nullptr, ring_bytes(count), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (entries == MAP_FAILED) return uring_refused("memory for its buffers", errno);
   buffers->entries_ = static_cast<io_uring_buf_ring*>(entries);
   buffers->count_ = count;
@@ -88,8 +90,7 @@ void UringBuffers::lend(std::size_t wanted) noexcept {
 void UringBuffers::deliver(unsigned short number, std::size_t length,
                            RxMessages& messages) noexcept {
   std::byte* front = buffer(number);
-  io_uring_recvmsg_out* out =
-      io_uring_recvmsg_validate(front, static_cast<int>(length), &request_);
+  io_uring_recvmsg_out* out = io_uring_recvmsg_validate(front, static_cast<int>(length), &request_);
   if (out == nullptr) return;
   NativeAddress remote{};
   std::memcpy(&remote, io_uring_recvmsg_name(out),

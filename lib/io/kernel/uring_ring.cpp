@@ -56,8 +56,8 @@ tl::unexpected<Error> uring_refused(const char* call, int cause) {
                 what + ": the io_uring engine needs Linux 6.1; use the engine \"mmsg\"", cause);
   }
   if (cause == EMFILE || cause == ENFILE) {
-    return fail(ErrorCode::system,
-                "no file descriptor left for an io_uring; raise `ulimit -n`", cause);
+    return fail(ErrorCode::system, "no file descriptor left for an io_uring; raise `ulimit -n`",
+                cause);
   }
   if (cause == ENOMEM) {
     return fail(ErrorCode::system,
@@ -74,8 +74,8 @@ Result<std::unique_ptr<UringRing>> UringRing::open(unsigned completions) {
   // except inside `enter`. The opening thread is not the worker's, so the ring starts disabled and
   // belongs to whoever enables it.
   parameters.flags = IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN |
-                     IORING_SETUP_TASKRUN_FLAG | IORING_SETUP_R_DISABLED |
-                     IORING_SETUP_SUBMIT_ALL | IORING_SETUP_CQSIZE | IORING_SETUP_CLAMP;
+                     IORING_SETUP_TASKRUN_FLAG | IORING_SETUP_R_DISABLED | IORING_SETUP_SUBMIT_ALL |
+                     IORING_SETUP_CQSIZE | IORING_SETUP_CLAMP;
   parameters.cq_entries = completions;
   const int result = io_uring_queue_init_params(kSubmissions, &ring->ring_, &parameters);
   if (result < 0) return uring_refused("io_uring_setup", -result);

@@ -17,7 +17,10 @@ TEST(Fifo, AgreesWithADequeUnderRandomUse) {
   std::deque<std::uint64_t> expected;
   for (int i = 0; i < 20000; ++i) {
     const std::uint64_t what = random.below(100);
-    if (what < 55) {
+    if (what < 10) {
+      fifo.push_front(what + static_cast<std::uint64_t>(i));
+      expected.push_front(what + static_cast<std::uint64_t>(i));
+    } else if (what < 55) {
       fifo.push_back(what + static_cast<std::uint64_t>(i));
       expected.push_back(what + static_cast<std::uint64_t>(i));
     } else if (!expected.empty() && what < 90) {

@@ -65,6 +65,30 @@ TEST_F(LossClassesTest, best_effort_ends_partial_a_little_after_everything_has_l
   expect_partial_without(3000, 4000);
 }
 
+TEST_F(LossClassesTest, all_sent_ahead_of_the_announcement_ends_nothing) {
+  begin({.reliability = Reliability::best_effort});
+  const auto announcement = pair.a.take_frames(pair.now);
+  std::vector<DataPacket> packets;
+  for (DataPacket packet; pair.a.next(pair.now, 1000, packet);) packets.push_back(packet);
+  pair.frames(pair.a, pair.b);  // LAYOUT and ALL_SENT
+  wait(std::chrono::seconds(1));
+  EXPECT_EQ(pair.b.status(1), Status::pending);
+  for (const FrameBytes& frame : announcement) ASSERT_TRUE(pair.b.handle(pair.now, frame));
+  for (const DataPacket& packet : packets) (void)pair.b.handle(pair.now, packet);
+  pair.settle();
+  EXPECT_EQ(pair.b.status(1), Status::completed);
+  EXPECT_EQ(target, source);
+}
+
+TEST_F(LossClassesTest, all_sent_of_a_receive_that_was_cancelled_is_forgotten) {
+  for (TransferId id = 1; id <= 70'000; ++id) {
+    pair.b.receivers.start(pair.now, receive_request(target, 7, id));
+    ASSERT_TRUE(pair.b.receivers.on_all_sent(pair.now, {7, id - 1}, milliseconds(2))) << id;
+    pair.b.receivers.cancel(pair.now, id);
+    pair.b.take_frames(pair.now);
+  }
+}
+
 TEST_F(LossClassesTest, bounded_loss_within_the_budget_ends_partial) {
   begin({.reliability = Reliability::bounded_loss, .loss_budget = 1000});
   send_without(3000);
