@@ -80,7 +80,8 @@ Result<void> ClientTest::negotiate() {
 Result<void> ClientTest::transfer() {
   const ConnectionStats stats = connection_.stats().value_or(ConnectionStats{});
   reporter_.on_start({endpoint_.local_address(), connection_.remote_address(), workload_.plan,
-                      stats.controller, options_.rate_bps, stats.max_datagram, 0});
+                      stats.controller, options_.rate_bps, stats.max_datagram, 0,
+                      endpoint_.stats().value_or(EndpointStats{}).engine});
   if (auto sent = control_.send(simple_message(kind::go)); !sent) return sent;
   usage_.restart();
   counted_from_ = last_mark_ = stats;

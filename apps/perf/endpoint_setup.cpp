@@ -44,6 +44,7 @@ EndpointConfig endpoint_config(const Options& options, const SocketAddress& loca
   config.rate_bps = options.rate_bps;
   config.security = options.security;
   config.worker_cpu = options.cpu;
+  config.engine = options.engine;
   config.inject = options.inject;
   config.seed = options.seed;
   if (options.rtt_max) config.rtt_max = *options.rtt_max;

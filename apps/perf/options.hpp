@@ -47,6 +47,7 @@ struct Options {
   std::optional<Duration> heartbeat;
   std::string security = "none";
   std::optional<unsigned> cpu;
+  std::string engine = "auto";
   EndpointConfig::InjectedFaults inject;
   std::optional<std::uint64_t> seed;
 

@@ -124,7 +124,8 @@ void ServerSession::start_measuring(Clock::time_point now) {
                  "",
                  0,
                  stats.max_datagram,
-                 test_number_};
+                 test_number_,
+                 endpoint_->stats().value_or(EndpointStats{}).engine};
   reporter_.on_start(info);
   usage_.restart();
   meter_->start(now, 0);

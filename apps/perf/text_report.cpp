@@ -58,7 +58,8 @@ class TextReporter : public Reporter {
   }
 
   void on_start(const StartInfo& info) override {
-    print(fmt::format("Connected to {} from port {}\n", to_string(info.remote), info.local.port));
+    print(fmt::format("Connected to {} from port {}, engine {}\n", to_string(info.remote),
+                      info.local.port, info.engine));
     const std::string rate =
         info.rate_bps == 0 ? ""
                            : fmt::format(" at {}", format_rate(static_cast<double>(info.rate_bps)));

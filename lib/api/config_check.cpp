@@ -6,6 +6,7 @@
 
 #include "congestion/registry.hpp"
 #include "lib/endpoint/endpoint.hpp"
+#include "lib/io/kernel/engine_choice.hpp"
 
 namespace longhaul::api {
 namespace {
@@ -143,6 +144,22 @@ Result<void> check_faults(const EndpointConfig::InjectedFaults& inject) {
   return {};
 }
 
+Result<void> check_engine(const EndpointConfig& config) {
+  const auto engine = io::kernel::engine_named(config.engine);
+  if (engine && config.threads == ThreadMode::caller_polls &&
+      *engine != io::kernel::EngineChoice::automatic && *engine != io::kernel::EngineChoice::mmsg) {
+    return invalid("engine \"" + config.engine +
+                   "\" belongs to one thread, but with caller_polls any may turn the worker; use "
+                   "\"mmsg\" or worker_threads");
+  }
+  if (engine) return {};
+  std::string names;
+  for (const io::kernel::EngineName& entry : io::kernel::kEngineNames) {
+    names += (names.empty() ? "" : ", ") + std::string(entry.name);
+  }
+  return invalid("there is no engine \"" + config.engine + "\"; there are: " + names);
+}
+
 // What rate × RTT needs, against what packet numbers can name.
 Result<void> check_pipe(const EndpointConfig& config) {
   const std::uint64_t rate = planned_rate_bps(config);
@@ -165,8 +182,8 @@ std::uint64_t planned_rate_bps(const EndpointConfig& config) noexcept {
 }
 
 Result<CheckedConfig> check_config(EndpointConfig& config) {
-  for (auto* check :
-       {&check_security, &check_choices, &check_packet_sizes, &check_times, &check_tables}) {
+  for (auto* check : {&check_security, &check_choices, &check_packet_sizes, &check_times,
+                      &check_tables, &check_engine}) {
     if (auto result = check(config); !result) return tl::unexpected(result.error());
   }
   if (auto result = check_faults(config.inject); !result) return tl::unexpected(result.error());

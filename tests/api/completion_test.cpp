@@ -164,6 +164,7 @@ TEST_F(Completions, an_application_that_only_waits_never_has_to_poll) {
 TEST_F(Completions, endpoints_without_threads_are_turned_by_waiting_and_by_run_once) {
   EndpointConfig config = test_config();
   config.threads = ThreadMode::caller_polls;
+  config.engine = "auto";
   server_ = Endpoint::open(config).value();
   client_ = Endpoint::open(config).value();
   ASSERT_TRUE(server_.listen());
