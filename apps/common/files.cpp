@@ -8,8 +8,12 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
+#include <csignal>
 #include <cstdio>
+#include <filesystem>
 #include <limits>
+#include <system_error>
 #include <utility>
 
 #include "apps/common/units.hpp"
@@ -72,6 +76,37 @@ bool reservation_unsupported(int os_error) {
   return os_error == EOPNOTSUPP || os_error == EINVAL || os_error == ENOSYS;
 }
 
+std::string partial_name(const std::string& path) {
+  return fmt::format("{}.partial.{}", path, ::getpid());
+}
+
+std::filesystem::path folder_of(const std::string& path) {
+  const auto folder = std::filesystem::path(path).parent_path();
+  return folder.empty() ? "." : folder;
+}
+
+/// A file beside `path` that nothing leads to and that goes with the process; none where the file
+/// system has no such files, or where it could not be given a name later.
+FileDescriptor open_nameless(const std::string& path) {
+  if (::access("/proc/self/fd", X_OK) != 0) return FileDescriptor();
+  return FileDescriptor(::open(folder_of(path).c_str(), O_WRONLY | O_TMPFILE | O_CLOEXEC, 0666));
+}
+
+/// Removes what processes that were killed left behind under the temporary names of `path`.
+void remove_leftovers(const std::string& path) {
+  const std::string prefix = std::filesystem::path(path).filename().string() + ".partial.";
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(folder_of(path), error)) {
+    const std::string name = entry.path().filename();
+    if (!name.starts_with(prefix)) continue;
+    pid_t owner = 0;
+    const char* end = name.data() + name.size();
+    const auto parsed = std::from_chars(name.data() + prefix.size(), end, owner);
+    const bool is_id = parsed.ec == std::errc() && parsed.ptr == end && owner > 0;
+    if (is_id && ::kill(owner, 0) != 0 && errno == ESRCH) ::unlink(entry.path().c_str());
+  }
+}
+
 }  // namespace
 
 FileDescriptor& FileDescriptor::operator=(FileDescriptor&& other) noexcept {
@@ -104,6 +139,13 @@ Result<FileDescriptor> open_for_reading(const std::string& path, std::uint64_t& 
   return fd;
 }
 
+Result<FileDescriptor> open_for_appending(const std::string& path) {
+  FileDescriptor fd(
+      ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0666));
+  if (fd.get() < 0) return file_error(errno, "open", path);
+  return fd;
+}
+
 Result<void> read_at(int fd, const std::string& path, std::uint64_t offset,
                      std::span<std::byte> out) {
   while (!out.empty()) {
@@ -127,7 +169,7 @@ OutputFile::OutputFile(std::string path, std::string temporary_path, FileDescrip
     : path_(std::move(path)), temporary_path_(std::move(temporary_path)), fd_(std::move(fd)) {}
 
 OutputFile::~OutputFile() {
-  if (fd_.get() >= 0) ::unlink(temporary_path_.c_str());
+  if (fd_.get() >= 0 && !temporary_path_.empty()) ::unlink(temporary_path_.c_str());
 }
 
 Result<OutputFile> OutputFile::create(const std::string& path, std::uint64_t bytes) {
@@ -143,10 +185,15 @@ Result<OutputFile> OutputFile::create(const std::string& path, std::uint64_t byt
                   fmt::format("{} is not a regular file; name another output", printable(path)));
     }
   }
-  const std::string temporary = fmt::format("{}.partial.{}", path, ::getpid());
-  FileDescriptor fd(
-      ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666));
-  if (fd.get() < 0) return file_error(errno, "create", temporary);
+  remove_leftovers(path);
+  std::string temporary;
+  FileDescriptor fd = open_nameless(path);
+  if (fd.get() < 0) {
+    temporary = partial_name(path);
+    fd = FileDescriptor(
+        ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666));
+    if (fd.get() < 0) return file_error(errno, "create", temporary);
+  }
   OutputFile file(path, temporary, std::move(fd));
   if (bytes == 0) return file;
   const int os_error = ::posix_fallocate(file.fd_.get(), 0, static_cast<off_t>(bytes));
@@ -170,6 +217,16 @@ Result<void> OutputFile::write_at(std::uint64_t offset, std::span<const std::byt
 
 Result<void> OutputFile::commit() {
   if (::fsync(fd_.get()) != 0) return file_error(errno, "flush", path_);
+  if (temporary_path_.empty()) {
+    // A link cannot replace a file, a rename can.
+    const std::string name = partial_name(path_);
+    const std::string nameless = fmt::format("/proc/self/fd/{}", fd_.get());
+    ::unlink(name.c_str());
+    if (::linkat(AT_FDCWD, nameless.c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) != 0) {
+      return file_error(errno, "give the finished file the name", name);
+    }
+    temporary_path_ = name;
+  }
   if (::rename(temporary_path_.c_str(), path_.c_str()) != 0) {
     return file_error(errno, "rename the finished file to", path_);
   }

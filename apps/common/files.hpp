@@ -33,13 +33,16 @@ class FileDescriptor {
 
 /// Opens a regular file for reading and says how long it is.
 Result<FileDescriptor> open_for_reading(const std::string& path, std::uint64_t& bytes);
+/// Opens for appending and makes the file if need be; never waits for a reader of a FIFO.
+Result<FileDescriptor> open_for_appending(const std::string& path);
 /// Fills `out` from `offset`; a file that ends earlier is an error. Reads, never maps: a file that
 /// shrinks meanwhile gives an error, not a signal.
 Result<void> read_at(int fd, const std::string& path, std::uint64_t offset,
                      std::span<std::byte> out);
 
-/// A file that appears under its name complete or not at all: written beside it under a temporary
-/// name, renamed by `commit()`, removed if that is never reached.
+/// A file that appears under its name complete or not at all: written beside it without a name (or,
+/// where the file system has no such files, under a temporary one), renamed by `commit()`, gone if
+/// that is never reached. What killed processes left under temporary names is removed.
 class OutputFile {
  public:
   /// Reserves `bytes` at once, so that a disk too small is known before anything moves.
@@ -54,6 +57,7 @@ class OutputFile {
   /// Flushes to the disk (which may be full only then) and renames.
   Result<void> commit();
   const std::string& path() const noexcept { return path_; }
+  /// Empty while the file has no name at all.
   const std::string& temporary_path() const noexcept { return temporary_path_; }
 
  private:

@@ -190,4 +190,13 @@ std::string printable(std::string_view text, std::size_t limit) {
   return result;
 }
 
+std::string printable_lines(std::string_view text) {
+  std::string result;
+  for (const char c : text) {
+    const auto code = static_cast<unsigned char>(c);
+    result += (code < 0x20 && c != '\n') || code == 0x7f ? '?' : c;
+  }
+  return result;
+}
+
 }  // namespace longhaul::apps

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "apps/perf/client.hpp"
 
+#include <fmt/format.h>
+
 #include <memory>
 #include <random>
 
@@ -22,9 +24,16 @@ Result<Workload> prepare(const Options& options) {
     auto plan = plan_stream(options, std::uint64_t{entropy()} << 32 | entropy());
     if (!plan) return tl::unexpected(std::move(plan.error()));
     workload.plan = std::move(*plan);
-    auto source = StreamSource::create(workload.plan);
-    if (!source) return tl::unexpected(std::move(source.error()));
-    workload.source = std::make_unique<StreamSource>(std::move(*source));
+    if (workload.plan.client_sends()) {
+      auto source = StreamSource::create(workload.plan);
+      if (!source) return tl::unexpected(std::move(source.error()));
+      workload.source = std::make_unique<StreamSource>(std::move(*source));
+    }
+    if (workload.plan.server_sends()) {
+      auto sink = StreamSink::create(workload.plan);
+      if (!sink) return tl::unexpected(std::move(sink.error()));
+      workload.sink = std::move(*sink);
+    }
     return workload;
   }
   auto file = read_safetensors(options.file);
@@ -39,23 +48,33 @@ Result<Workload> prepare(const Options& options) {
 }
 
 Result<Endpoint> open_endpoint(const Options& options, const SocketAddress& remote) {
-  SocketAddress local = any_address(remote.family, 0);
-  if (!options.bind.empty()) {
-    auto bind = resolve(options.bind, 0);
-    if (!bind) return tl::unexpected(std::move(bind.error()));
-    local = *bind;
-  }
-  return Endpoint::open(endpoint_config(options, local));
+  auto local = local_address(options, remote.family, 0);
+  if (!local) return tl::unexpected(std::move(local.error()));
+  return Endpoint::open(endpoint_config(options, *local));
 }
 
-Result<Connection> connect(Endpoint& endpoint, const SocketAddress& remote,
+/// What to do about a server that does not answer.
+Error with_hint(const Options& options, Error error) {
+  if (error.code == ErrorCode::refused || error.code == ErrorCode::timed_out) {
+    const bool usual = options.port == Options{}.port;
+    error.context += fmt::format("; start `longhaul-perf -s{}` there",
+                                 usual ? "" : fmt::format(" -p {}", options.port));
+  }
+  return error;
+}
+
+Result<Connection> connect(const Options& options, Endpoint& endpoint, const SocketAddress& remote,
                            InterruptWatch& interrupts) {
-  auto connection = endpoint.connect_async(remote);
+  ConnectOptions how;
+  how.timeout = options.connect_timeout;
+  auto connection = endpoint.connect_async(remote, how);
   if (!connection) return connection;
   for (;;) {
     auto connected = connection->wait_connected(kConnectStep);
     if (connected) return connection;
-    if (is_terminal(connection->status())) return tl::unexpected(std::move(connected.error()));
+    if (is_terminal(connection->status())) {
+      return tl::unexpected(with_hint(options, std::move(connected.error())));
+    }
     if (interrupts.interrupted()) {
       static_cast<void>(connection->close("the client was interrupted"));
       return fail(ErrorCode::closed, "interrupted while connecting");
@@ -69,12 +88,12 @@ Result<int> run(const Options& options, Reporter& reporter) {
   if (!workload) return tl::unexpected(std::move(workload.error()));
   auto interrupts = InterruptWatch::create();
   if (!interrupts) return tl::unexpected(std::move(interrupts.error()));
-  auto remote = resolve(options.host, options.port);
+  auto remote = resolve_host(options, options.host, options.port);
   if (!remote) return tl::unexpected(std::move(remote.error()));
   auto endpoint = open_endpoint(options, *remote);
   if (!endpoint) return tl::unexpected(std::move(endpoint.error()));
   reporter.on_connecting(options.host, options.port);
-  auto connection = connect(*endpoint, *remote, *interrupts);
+  auto connection = connect(options, *endpoint, *remote, *interrupts);
   if (!connection) return tl::unexpected(std::move(connection.error()));
   EventLoop loop(*interrupts);
   loop.add(*endpoint);

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "apps/common/units.hpp"
 #include "apps/perf/cookie.hpp"
@@ -14,16 +15,10 @@ namespace longhaul::apps::perf {
 namespace {
 
 constexpr Duration kReadyTimeout = std::chrono::seconds(60);
-constexpr Duration kCancelTimeout = std::chrono::seconds(5);
 // What an interrupted client grants the server to answer with its results.
 constexpr Duration kFarewell = std::chrono::seconds(2);
 constexpr Duration kProgressStep = std::chrono::milliseconds(100);
-constexpr Duration kIdleStep = std::chrono::milliseconds(200);
 constexpr Duration kRetry = std::chrono::microseconds(200);
-
-double to_ms(Duration duration) {
-  return std::chrono::duration<double, std::milli>(duration).count();
-}
 
 }  // namespace
 
@@ -36,30 +31,30 @@ ClientTest::ClientTest(const Options& options, Workload& workload, EventLoop& lo
       endpoint_(endpoint),
       connection_(connection),
       control_(connection),
-      sender_(connection, *workload.source, workload.plan.parallel),
-      meter_(workload.plan.interval, workload.plan.omit) {}
+      traffic_(workload.plan, true, std::move(connection), control_, &reporter) {
+  if (workload_.source) traffic_.send_from(*workload_.source, workload_.digests);
+}
 
 Result<int> ClientTest::run() {
   auto outcome = negotiate();
   if (outcome) outcome = transfer();
-  if (outcome) outcome = collect();
-  if (!outcome && meter_.started() && !sent_) {
-    // What is known so far is still worth a summary.
-    meter_.finish(Clock::now(), sender_.bytes_left());
-    sent_ = sender_report();
-  }
+  const bool began = traffic_.started();
+  if (!outcome) traffic_.abandon(Clock::now());
   const std::string_view farewell = interrupted_ ? "the client was interrupted"
                                     : outcome    ? "the test is over"
                                                  : "test failed";
   static_cast<void>(connection_.close(farewell));
-  if (!sent_) return tl::unexpected(std::move(outcome.error()));
+  // What is known so far is still worth a summary.
+  if (!began) return tl::unexpected(std::move(outcome.error()));
   report(outcome ? std::string() : explain(outcome.error()));
-  const bool good = outcome && received_ && received_->digest_ok && sender_.failed() == 0;
-  return good && !interrupted_ ? 0 : 1;
+  return outcome && traffic_.good() && !interrupted_ ? 0 : 1;
 }
 
 Result<void> ClientTest::negotiate() {
   if (auto started = control_.start(); !started) return started;
+  if (workload_.sink) {
+    if (auto posted = traffic_.receive_into(*workload_.sink); !posted) return posted;
+  }
   if (auto sent = control_.send(to_message(workload_.plan)); !sent) return sent;
   if (workload_.file) {
     auto sent = control_.send_blob(kHeaderTag, workload_.file->raw_header());
@@ -79,109 +74,49 @@ Result<void> ClientTest::negotiate() {
 
 Result<void> ClientTest::transfer() {
   const ConnectionStats stats = connection_.stats().value_or(ConnectionStats{});
-  reporter_.on_start({endpoint_.local_address(), connection_.remote_address(), workload_.plan,
-                      stats.controller, options_.rate_bps, stats.max_datagram, 0,
-                      endpoint_.stats().value_or(EndpointStats{}).engine});
-  if (auto sent = control_.send(simple_message(kind::go)); !sent) return sent;
-  usage_.restart();
-  counted_from_ = last_mark_ = stats;
-  meter_.start(Clock::now(), 0);
-  for (;;) {
-    auto pumped = sender_.pump();
-    if (!pumped) return tl::unexpected(std::move(pumped.error()));
-    if (over()) break;
-    if (auto stepped = step(next_look(!*pumped)); !stepped) return stepped;
-    // The last mark is often due together with the end; they are one.
-    if (over()) break;
-    advance_meter();
+  reporter_.on_start({endpoint_.local_address(), connection_.remote_address(), workload_.plan, true,
+                      workload_.source ? stats.controller : "", options_.rate_bps,
+                      stats.max_datagram, 0, endpoint_.stats().value_or(EndpointStats{}).engine});
+  if (auto started = traffic_.start(Clock::now()); !started) return started;
+  // The server may have a file to flush, which takes as long as its disk needs; Ctrl-C ends that.
+  std::optional<Clock::time_point> deadline;
+  while (!finished_) {
+    const Clock::time_point now = Clock::now();
+    if (interrupted_ && !deadline) {
+      deadline = now + kFarewell;
+      if (auto told = traffic_.interrupt(now); !told) return told;
+    }
+    if (deadline && now >= *deadline) {
+      return fail(ErrorCode::closed, "interrupted, and the server sent no results in time");
+    }
+    if (auto advanced = traffic_.advance(now); !advanced) return advanced;
     show_progress();
+    Clock::time_point until = traffic_.next_look(now);
+    if (workload_.file) until = std::min(until, next_progress_);
+    if (deadline) until = std::min(until, *deadline);
+    if (auto stepped = step(until); !stepped) return stepped;
   }
-  if (const auto rest = meter_.finish(Clock::now(), sender_.bytes_left())) print_interval(*rest);
-  sent_ = sender_report();
   return {};
-}
-
-bool ClientTest::over() const {
-  if (interrupted_ || sender_.failed() != 0 || sender_.exhausted()) return true;
-  const Duration time = workload_.plan.time;
-  return time.count() != 0 && !meter_.omitting() && Clock::now() >= meter_.counted_from() + time;
-}
-
-Clock::time_point ClientTest::next_look(bool library_busy) const {
-  Clock::time_point next = Clock::now() + (library_busy ? kRetry : kIdleStep);
-  if (const auto mark = meter_.next_mark()) next = std::min(next, *mark);
-  if (workload_.plan.time.count() != 0 && !meter_.omitting()) {
-    next = std::min(next, meter_.counted_from() + workload_.plan.time);
-  }
-  if (workload_.file) next = std::min(next, next_progress_);
-  return next;
-}
-
-void ClientTest::advance_meter() {
-  const bool omitting = meter_.omitting();
-  const auto interval = meter_.advance(Clock::now(), sender_.bytes_left());
-  if (!interval) return;
-  print_interval(*interval);
-  if (omitting && !meter_.omitting()) {
-    sender_.restart_times();
-    usage_.restart();
-    counted_from_ = last_mark_;
-  }
-}
-
-void ClientTest::print_interval(const Interval& interval) {
-  IntervalLine line{interval, std::nullopt};
-  if (const auto stats = connection_.stats()) {
-    line.path = IntervalLine::Path{stats->packets_lost - last_mark_.packets_lost,
-                                   stats->retransmitted_bytes - last_mark_.retransmitted_bytes,
-                                   stats->congestion_window, to_ms(stats->smoothed_rtt)};
-    last_mark_ = *stats;
-  }
-  if (workload_.plan.interval.count() != 0) reporter_.on_interval(line);
 }
 
 void ClientTest::show_progress() {
-  if (!workload_.file || Clock::now() < next_progress_) return;
+  if (!workload_.file || traffic_.outgoing()->report() || Clock::now() < next_progress_) return;
   next_progress_ = Clock::now() + kProgressStep;
-  const auto seconds = std::chrono::duration<double>(Clock::now() - meter_.counted_from()).count();
-  reporter_.on_progress(sender_.bytes_left(), workload_.file->header.data_bytes, seconds);
-}
-
-Result<void> ClientTest::collect() {
-  sender_.stop();
-  const Clock::time_point cancel_deadline = Clock::now() + kCancelTimeout;
-  while (!sender_.idle() && Clock::now() < cancel_deadline) {
-    if (auto stepped = step(cancel_deadline); !stepped) return stepped;
-  }
-  if (auto sent = control_.send(to_message(*sent_)); !sent) return sent;
-  if (workload_.file) {
-    if (auto sent = control_.send_blob(kDigestTag, workload_.digests); !sent) return sent;
-  }
-  // The server may have a file to flush, which takes as long as its disk needs; Ctrl-C ends that.
-  std::optional<Clock::time_point> deadline;
-  while (!received_) {
-    if (interrupted_ && !deadline) deadline = Clock::now() + kFarewell;
-    if (deadline && Clock::now() >= *deadline) {
-      return fail(ErrorCode::closed, "interrupted, and the server sent no results in time");
-    }
-    if (auto stepped = step(deadline.value_or(Clock::now() + kIdleStep)); !stepped) return stepped;
-  }
-  return {};
+  const Outgoing& outgoing = *traffic_.outgoing();
+  const auto seconds =
+      std::chrono::duration<double>(Clock::now() - outgoing.meter().counted_from()).count();
+  reporter_.on_progress(outgoing.bytes_left(), workload_.file->header.data_bytes, seconds);
 }
 
 void ClientTest::report(std::string error) {
   Summary summary;
-  summary.sending = true;
   summary.plan = workload_.plan;
-  summary.sender = sent_;
-  summary.receiver = received_;
-  summary.local_bytes = meter_.bytes();
-  summary.local_seconds = std::chrono::duration<double>(meter_.duration()).count();
+  summary.at_client = true;
+  summary.directions = traffic_.summary();
+  summary.server_output = std::move(server_output_);
   summary.error = std::move(error);
   // With a broken connection the transfers only repeat what its end says.
-  if (summary.error.empty() && !sender_.first_failure().empty()) {
-    summary.error = fmt::format("a transfer ended {}", sender_.first_failure());
-  }
+  if (summary.error.empty()) summary.error = traffic_.failure();
   if (interrupted_ && summary.error.empty()) summary.error = "the client was interrupted";
   reporter_.on_end(summary);
 }
@@ -197,22 +132,17 @@ Result<void> ClientTest::step(Clock::time_point until) {
 
 void ClientTest::handle(const Completion& completion) {
   if (completion.kind == Completion::Kind::disconnected) {
-    // The results may have come with the same batch, right before the server's close.
-    if (received_) return;
-    const std::string reason = printable(connection_.reason());
-    set_failure(
-        {ErrorCode::closed, 0,
-         fmt::format("the connection ended ({}{}{})", longhaul::to_string(connection_.status()),
-                     reason.empty() ? "" : ": ", reason)});
+    // The server's last word may have come with the same batch, right before its close.
+    if (!finished_) set_failure(ended_error(connection_));
     return;
   }
   if (completion.kind != Completion::Kind::transfer) return;
-  if (purpose_of(completion.cookie) == Purpose::data_send) {
-    sender_.on_completion(completion);
-    return;
+  const Purpose purpose = purpose_of(completion.cookie);
+  if (purpose == Purpose::data_send || purpose == Purpose::data_receive) {
+    return traffic_.on_completion(completion);
   }
   auto event = control_.on_completion(completion);
-  // Requests that end because the connection does are explained by `disconnected`, right behind.
+  // Requests that end because the connection does are explained by `disconnected`.
   if (!event && (completion.status == Status::completed || !is_terminal(connection_.status())))
     set_failure(std::move(event.error()));
   if (event && event->message) handle_message(*event->message);
@@ -220,15 +150,24 @@ void ClientTest::handle(const Completion& completion) {
 
 void ClientTest::handle_message(const Json& message) {
   const std::string kind = kind_of(message);
-  if (kind == kind::ready) {
+  if (kind == kind::ready && !ready_) {
     ready_ = true;
-  } else if (kind == kind::results) {
-    auto report = receiver_report_from(message);
-    if (!report) return set_failure(std::move(report.error()));
-    received_ = std::move(*report);
-  } else if (kind == kind::error) {
-    set_failure({ErrorCode::refused, 0, fmt::format("the server says: {}", error_text(message))});
-  } else {
+    return;
+  }
+  if (kind == kind::error) {
+    return set_failure(
+        {ErrorCode::refused, 0, fmt::format("the server says: {}", error_text(message))});
+  }
+  if (kind == kind::finished && traffic_.complete()) {
+    auto transcript = transcript_from(message);
+    if (!transcript) return set_failure(std::move(transcript.error()));
+    server_output_ = std::move(*transcript);
+    finished_ = true;
+    return;
+  }
+  auto known = traffic_.on_message(kind, message);
+  if (!known) return set_failure(std::move(known.error()));
+  if (!*known) {
     set_failure({ErrorCode::invalid_argument, 0,
                  fmt::format("the server sent a message \"{}\" that means nothing here",
                              printable(kind, 40))});
@@ -237,28 +176,6 @@ void ClientTest::handle_message(const Json& message) {
 
 void ClientTest::set_failure(Error error) {
   if (!failure_) failure_ = std::move(error);
-}
-
-SenderReport ClientTest::sender_report() {
-  SenderReport report;
-  report.interrupted = interrupted_;
-  report.completed = sender_.times().count();
-  report.failed = sender_.failed();
-  const LatencyHistogram& times = sender_.times();
-  report.p50_ms = to_ms(times.percentile(50));
-  report.p90_ms = to_ms(times.percentile(90));
-  report.p99_ms = to_ms(times.percentile(99));
-  report.max_ms = to_ms(times.max());
-  const ConnectionStats stats = connection_.stats().value_or(last_mark_);
-  report.packets_sent = stats.packets_sent - counted_from_.packets_sent;
-  report.packets_lost = stats.packets_lost - counted_from_.packets_lost;
-  report.retransmitted_bytes = stats.retransmitted_bytes - counted_from_.retransmitted_bytes;
-  report.repair_bytes = stats.repair_bytes - counted_from_.repair_bytes;
-  report.rtt_min_ms = to_ms(stats.min_rtt);
-  report.rtt_smoothed_ms = to_ms(stats.smoothed_rtt);
-  report.cpu_percent = usage_.cpu_percent();
-  report.peak_rss_mib = usage_.peak_rss_mib();
-  return report;
 }
 
 }  // namespace longhaul::apps::perf

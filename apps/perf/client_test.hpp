@@ -6,27 +6,28 @@
 #include <string>
 #include <vector>
 
-#include "apps/common/process_usage.hpp"
 #include "apps/perf/control_channel.hpp"
 #include "apps/perf/event_loop.hpp"
-#include "apps/perf/intervals.hpp"
 #include "apps/perf/messages.hpp"
 #include "apps/perf/report.hpp"
-#include "apps/perf/sender.hpp"
+#include "apps/perf/sink.hpp"
 #include "apps/perf/source.hpp"
+#include "apps/perf/traffic.hpp"
 #include "longhaul/endpoint.hpp"
 
 namespace longhaul::apps::perf {
 
-/// What a client sends, ready in memory.
+/// What a client sends, ready in memory, and where it receives.
 struct Workload {
   TestPlan plan;
   std::unique_ptr<SafetensorsFile> file;  ///< with Mode::file
   std::vector<std::byte> digests;         ///< with Mode::file
-  std::unique_ptr<Source> source;
+  std::unique_ptr<Source> source;         ///< if the client sends
+  std::unique_ptr<Sink> sink;             ///< if the server sends
 };
 
-/// The client's side of one test on an open connection: agree with the server, send, compare.
+/// The client's side of one test on an open connection: agree with the server, let the data cross,
+/// compare.
 class ClientTest {
  public:
   ClientTest(const Options& options, Workload& workload, EventLoop& loop, Reporter& reporter,
@@ -39,7 +40,6 @@ class ClientTest {
  private:
   Result<void> negotiate();
   Result<void> transfer();
-  Result<void> collect();
   void report(std::string error);
 
   /// Handles what happens until `until`, or less; fails when the test cannot go on.
@@ -47,14 +47,7 @@ class ClientTest {
   void handle(const Completion& completion);
   void handle_message(const Json& message);
   void set_failure(Error error);
-
-  /// Takes a mark if one is due.
-  void advance_meter();
-  void print_interval(const Interval& interval);
   void show_progress();
-  bool over() const;
-  Clock::time_point next_look(bool library_busy) const;
-  SenderReport sender_report();
 
   const Options& options_;
   Workload& workload_;
@@ -63,16 +56,12 @@ class ClientTest {
   Endpoint& endpoint_;
   Connection connection_;
   ControlChannel control_;
-  Sender sender_;
-  IntervalMeter meter_;
-  ProcessUsage usage_;
+  Traffic traffic_;
 
-  ConnectionStats counted_from_;  ///< when the omitted time ended
-  ConnectionStats last_mark_;
   bool ready_ = false;
+  bool finished_ = false;
   bool interrupted_ = false;
-  std::optional<SenderReport> sent_;
-  std::optional<ReceiverReport> received_;
+  std::optional<Transcript> server_output_;
   std::optional<Error> failure_;
   Clock::time_point next_progress_{};
 };

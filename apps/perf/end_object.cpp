@@ -7,7 +7,7 @@ double goodput_bps(const ReceiverReport& report) noexcept {
   return report.seconds > 0 ? 8.0 * static_cast<double>(report.bytes) / report.seconds : 0;
 }
 
-OrderedJson end_object(const Summary& summary) {
+OrderedJson end_object(const DirectionSummary& summary) {
   const SenderReport sender = summary.sender.value_or(SenderReport{});
   const ReceiverReport receiver = summary.receiver.value_or(ReceiverReport{});
   const double sender_cpu = sender.cpu_percent;

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "apps/common/units.hpp"
+
 namespace longhaul::apps::perf {
 
 namespace {
@@ -20,7 +22,6 @@ std::string_view flag_that_helps(ErrorCode code) noexcept {
       return "give -c and -B addresses of the same family, both IPv4 or both IPv6";
     case ErrorCode::cannot_fill_pipe:
       return "lower -b or --rtt-max";
-
     case ErrorCode::version_mismatch:
       return "install the same release on both ends";
     default:
@@ -45,6 +46,10 @@ EndpointConfig endpoint_config(const Options& options, const SocketAddress& loca
   config.security = options.security;
   config.worker_cpu = options.cpu;
   config.engine = options.engine;
+  config.device = options.device;
+  config.stateless_reset_key = options.reset_key;
+  if (options.dscp)
+    config.dscp.codepoints[static_cast<std::size_t>(TrafficClass::bulk)] = *options.dscp;
   config.inject = options.inject;
   config.seed = options.seed;
   if (options.rtt_max) config.rtt_max = *options.rtt_max;
@@ -62,7 +67,40 @@ EndpointConfig endpoint_config(const Options& options, const SocketAddress& loca
   return config;
 }
 
+Result<SocketAddress> resolve_host(const Options& options, const std::string& host,
+                                   std::uint16_t port) {
+  auto address = resolve(host, port, options.family);
+  if (address) return address;
+  const std::size_t colon = host.rfind(':');
+  const bool one_colon = colon != std::string::npos && host.find(':') == colon;
+  if (address.error().code == ErrorCode::unknown_host && one_colon) {
+    address.error().context += fmt::format("; name the port with -p: -c {} -p {}",
+                                           host.substr(0, colon), host.substr(colon + 1));
+  }
+  return address;
+}
+
+Result<SocketAddress> local_address(const Options& options, AddressFamily family,
+                                    std::uint16_t port) {
+  if (options.bind.empty()) return any_address(family, port);
+  // A link-local address is one only together with its interface.
+  const bool link_local = options.bind.starts_with("fe80:") && !options.device.empty();
+  return resolve_host(options, link_local ? options.bind + '%' + options.device : options.bind,
+                      port);
+}
+
+Error ended_error(const Connection& connection) {
+  const Status status = connection.status();
+  const ErrorCode code = status == Status::peer_lost ? ErrorCode::peer_lost : ErrorCode::closed;
+  const std::string reason = printable(connection.reason());
+  if (!reason.empty()) return {code, 0, reason};
+  return {code, 0, fmt::format("the connection ended ({})", longhaul::to_string(status))};
+}
+
 std::string explain(const Error& error) {
+  // These say nothing that the text does not say better.
+  const bool code_is_noise = error.code == ErrorCode::closed || error.code == ErrorCode::refused;
+  if (code_is_noise && error.os_error == 0 && !error.context.empty()) return error.context;
   std::string text = to_string(error);
   const std::string_view remedy = flag_that_helps(error.code);
   // The library's remedy is the better one; it stands behind a semicolon.

@@ -15,5 +15,13 @@ EndpointConfig endpoint_config(const Options& options, const SocketAddress& loca
 SocketAddress any_address(AddressFamily family, std::uint16_t port) noexcept;
 /// An error as a user of this program should read it: with the flag that helps, where there is one.
 std::string explain(const Error& error);
+/// Why a connection has ended, without a peer's control characters.
+Error ended_error(const Connection& connection);
+/// The local address of the flags, or the wildcard of `family`.
+Result<SocketAddress> local_address(const Options& options, AddressFamily family,
+                                    std::uint16_t port);
+/// Names become addresses; those of the family asked for by -4 or -6.
+Result<SocketAddress> resolve_host(const Options& options, const std::string& host,
+                                   std::uint16_t port);
 
 }  // namespace longhaul::apps::perf

@@ -5,7 +5,9 @@
 #include <limits>
 
 #include "apps/common/units.hpp"
+#include "apps/perf/dscp.hpp"
 #include "apps/perf/flags.hpp"
+#include "apps/perf/plan.hpp"
 
 namespace longhaul::apps::perf {
 
@@ -13,6 +15,7 @@ namespace {
 
 constexpr Duration kSecond = std::chrono::seconds(1);
 constexpr std::uint32_t kParallelMax = 16384;
+constexpr std::uint64_t kCpuMax = 1023;
 constexpr std::uint64_t kMtuMin = 1280;
 constexpr std::uint64_t kMtuMax = 65535;
 
@@ -61,6 +64,69 @@ Result<void> become(Options& options, Role role) {
 Result<void> apply_client(Options& options, std::string_view value) {
   if (auto host = text<&Options::host>(options, value); !host) return host;
   return become(options, Role::client);
+}
+
+template <Direction Wanted>
+Result<void> go(Options& options, std::string_view) {
+  if (options.direction != Direction::forward && options.direction != Wanted) {
+    return fail(ErrorCode::invalid_argument,
+                "-R lets only the server send and --bidir both ends; give one of them");
+  }
+  options.direction = Wanted;
+  return {};
+}
+
+template <AddressFamily Wanted>
+Result<void> only(Options& options, std::string_view) {
+  if (options.family && *options.family != Wanted) {
+    return fail(ErrorCode::invalid_argument,
+                "-4 and -6 exclude each other; leave both out to take what there is");
+  }
+  options.family = Wanted;
+  return {};
+}
+
+Result<void> apply_bind(Options& options, std::string_view value) {
+  const std::size_t percent = value.find('%');
+  if (auto host = text<&Options::bind>(options, value.substr(0, percent)); !host) {
+    return fail(ErrorCode::invalid_argument,
+                "an interface needs an address before it, such as 0.0.0.0%eth0 or ::%eth0");
+  }
+  if (percent == std::string_view::npos) return {};
+  return text<&Options::device>(options, value.substr(percent + 1));
+}
+
+Result<void> apply_affinity(Options& options, std::string_view value) {
+  const std::size_t comma = value.find(',');
+  if (auto stored = store(options.cpu, parse_number(value.substr(0, comma), kCpuMax)); !stored) {
+    return stored;
+  }
+  if (comma == std::string_view::npos) return {};
+  return store(options.server_cpu, parse_number(value.substr(comma + 1), kCpuMax));
+}
+
+Result<void> set_dscp(Options& options, Result<std::uint8_t> value) {
+  if (value && options.dscp) {
+    return fail(ErrorCode::invalid_argument, "-S and --dscp say the same thing; give one of them");
+  }
+  return store(options.dscp, std::move(value));
+}
+
+Result<void> apply_connect_timeout(Options& options, std::string_view value) {
+  const auto millisecond = std::chrono::milliseconds(1);
+  if (auto stored = store(options.connect_timeout, parse_duration(value, millisecond)); !stored) {
+    return stored;
+  }
+  return positive(*options.connect_timeout, "the time to connect");
+}
+
+Result<void> apply_interval(Options& options, std::string_view value) {
+  auto stored = store(options.interval, parse_duration(value, kSecond));
+  if (stored && options.interval.count() != 0 && options.interval < kIntervalMin) {
+    return fail(ErrorCode::invalid_argument,
+                "marks closer than 1ms measure the clock; choose a longer interval, or 0 for none");
+  }
+  return stored;
 }
 
 Result<void> apply_port(Options& options, std::string_view value) {
@@ -140,7 +206,12 @@ constexpr auto kTools = FlagGroup::tools;
 constexpr std::array kFlags{
     Flag{kServer, 's', "server", "", "wait for clients and receive what they send",
          [](Options& o, std::string_view) { return become(o, Role::server); }},
+    Flag{kServer, 'D', "daemon", "", "go into the background once listening",
+         set<&Options::daemon>},
     Flag{kServer, '1', "one-off", "", "exit after one test", set<&Options::one_off>},
+    Flag{kServer, '\0', "reset-key", "FILE",
+         "secret by which clients know a restarted server at once; made if it does not exist",
+         text<&Options::reset_key_path>},
     Flag{kServer, '\0', "output", "FILE",
          "write the file a client sends with --file; it appears complete or not at all",
          text<&Options::output>},
@@ -150,14 +221,17 @@ constexpr std::array kFlags{
     Flag{kClient, 't', "time", "SEC", "send for this long (10)", apply_time},
     Flag{kClient, 'n', "number", "N[KMG]",
          "send N transfers, or with a suffix so many bytes (in whole transfers), instead of -t",
-         apply_number},
+         apply_number, "bytes"},
     Flag{kClient, 'O', "omit", "SEC", "leave the first seconds out of the result (0)",
          [](Options& o, std::string_view v) { return store(o.omit, parse_duration(v, kSecond)); }},
     Flag{kClient, 'P', "parallel", "N",
          "transfers kept in flight (4; with --file 256): the next one starts before the last ended",
          apply_parallel},
-    Flag{kClient, '\0', "size", "SIZE", "bytes of each transfer (64M)",
-         [](Options& o, std::string_view v) { return store(o.size, parse_size(v)); }},
+    Flag{kClient, 'R', "reverse", "", "the server sends and the client receives",
+         go<Direction::reverse>},
+    Flag{kClient, '\0', "bidir", "", "both send at once, on one connection", go<Direction::both>},
+    Flag{kClient, 'l', "size", "SIZE", "bytes of each transfer (64M)",
+         [](Options& o, std::string_view v) { return store(o.size, parse_size(v)); }, "length"},
     Flag{kClient, '\0', "shape", "AxBx..", "shape of each transfer, instead of --size",
          [](Options& o, std::string_view v) { return store(o.extents, parse_extents(v)); }},
     Flag{kClient, '\0', "dtype", "NAME",
@@ -166,17 +240,28 @@ constexpr std::array kFlags{
     Flag{kClient, '\0', "file", "FILE",
          "send every tensor of a .safetensors file by name, once; the server verifies each",
          text<&Options::file>},
+    Flag{kClient, '\0', "get-server-output", "", "print what the server prints, too",
+         set<&Options::server_output>},
+    Flag{kClient, '\0', "connect-timeout", "MS", "give up connecting after so many ms (10000)",
+         apply_connect_timeout},
 
     Flag{kEither, 'p', "port", "PORT", "UDP port of the server (5201)", apply_port},
-    Flag{kEither, 'B', "bind", "HOST", "local address to use (any; a server takes IPv4 and IPv6)",
-         text<&Options::bind>},
+    Flag{kEither, 'B', "bind", "HOST[%DEV]",
+         "local address, and interface, to use (any; a server takes IPv4 and IPv6)", apply_bind},
+    Flag{kEither, '4', "version4", "", "IPv4 only", only<AddressFamily::ipv4>},
+    Flag{kEither, '6', "version6", "", "IPv6 only", only<AddressFamily::ipv6>},
     Flag{kEither, 'i', "interval", "SEC", "time between report lines, 0 = none (1)",
-         [](Options& o, std::string_view v) {
-           return store(o.interval, parse_duration(v, kSecond));
-         }},
+         apply_interval},
     Flag{kEither, 'J', "json", "", "print one JSON object instead of lines", set<&Options::json>},
+    Flag{kEither, '\0', "json-stream", "", "print one JSON object a line: start, intervals, end",
+         set<&Options::json_stream>},
+    Flag{kEither, '\0', "logfile", "FILE", "append reports and errors to FILE instead of stdout",
+         text<&Options::logfile>},
+    Flag{kEither, 'I', "pidfile", "FILE", "write the process ID there; removed at the end",
+         text<&Options::pidfile>},
     Flag{kEither, 'b', "bitrate", "RATE[KMG]",
-         "limit UDP payload per second, everything included; the controller is then fixed",
+         "limit UDP payload per second, everything included; the controller is then fixed "
+         "(for a server that sends: its tensor bits)",
          apply_rate},
     Flag{kEither, 'C', "congestion", "NAME", "congestion controller (fixed with -b, else cubic)",
          text<&Options::controller>},
@@ -193,8 +278,14 @@ constexpr std::array kFlags{
     Flag{kEither, '\0', "security", "NAME",
          "protection of the packets; only none exists, it is the default and it is warned about",
          text<&Options::security>},
-    Flag{kEither, 'A', "affinity", "CPU", "core the worker thread stays on",
-         [](Options& o, std::string_view v) { return store(o.cpu, parse_number(v, 1023)); }},
+    Flag{kEither, 'S', "tos", "N",
+         "IP type of service of the data this end sends; decimal, 0x.. or octal 0.. (AF11, 40)",
+         [](Options& o, std::string_view v) { return set_dscp(o, dscp_of_tos(v)); }},
+    Flag{kEither, '\0', "dscp", "NAME", "the same by name or number: cs0-7 af11-43 ef va le df",
+         [](Options& o, std::string_view v) { return set_dscp(o, parse_dscp(v)); }},
+    Flag{kEither, 'A', "affinity", "CPU[,CPU]",
+         "core the worker thread stays on; at the client also the server's, for this test",
+         apply_affinity},
     Flag{kEither, '\0', "engine", "NAME",
          "what moves datagrams: mmsg, io_uring, io_uring_zero_copy, or auto: the faster (auto)",
          text<&Options::engine>},
@@ -233,7 +324,35 @@ constexpr std::array kFlags{
          [](Options& o, std::string_view v) { return store(o.sample_bytes, parse_size(v)); }},
 };
 
+constexpr std::array kForeign{
+    ForeignFlag{"-u", "--udp", "everything is UDP here, and arrives exactly: leave it out"},
+    ForeignFlag{"", "--sctp", "everything is UDP here: leave it out"},
+    ForeignFlag{"-k", "--blockcount", "say the number of transfers with -n"},
+    ForeignFlag{"-F", "--file-source",
+                "send a model with --file, keep it with the server's --output"},
+    ForeignFlag{"-w", "--window", "tables are sized by -b and --rtt-max"},
+    ForeignFlag{"-M", "--set-mss", "bound the packet size with --mtu"},
+    ForeignFlag{"-N", "--no-delay", "nothing is held back here: leave it out"},
+    ForeignFlag{"-Z", "--zerocopy", "tensors are sent from where they lie: leave it out"},
+    ForeignFlag{"-f", "--format", "units are chosen by size; -J has plain numbers"},
+    ForeignFlag{"-V", "--verbose-output", "say -v for the library's log"},
+    ForeignFlag{"-T", "--title", "lines carry no title; keep apart with --logfile"},
+    ForeignFlag{"", "--bind-dev", "say the interface behind the address: -B 0.0.0.0%eth0"},
+    ForeignFlag{"", "--cport", "the client's port is chosen by the system"},
+    ForeignFlag{"", "--fq-rate", "limit the rate with -b"},
+    ForeignFlag{"", "--forceflush", "every line is flushed: leave it out"},
+    ForeignFlag{"", "--rcv-timeout", "a silent peer is lost after --peer-timeout"},
+    ForeignFlag{"", "--snd-timeout", "a silent peer is lost after --peer-timeout"},
+    ForeignFlag{"", "--idle-timeout", "a server waits as long as it lives"},
+    ForeignFlag{"", "--repeating-payload", "data is pseudo-random, from --seed: leave it out"},
+    ForeignFlag{"", "--dont-fragment", "no packet is ever fragmented: leave it out"},
+};
+
 }  // namespace
+
+std::span<const ForeignFlag> foreign_flags() noexcept {
+  return kForeign;
+}
 
 std::span<const Flag> flags() noexcept {
   return kFlags;

@@ -4,60 +4,14 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <array>
+#include <string>
+#include <vector>
 
 #include "apps/common/units.hpp"
 
 namespace longhaul::apps::perf {
 
 namespace {
-
-struct Heading {
-  FlagGroup group;
-  std::string_view text;
-};
-
-constexpr std::array kHeadings{
-    Heading{FlagGroup::server, "Server"},
-    Heading{FlagGroup::client, "Client"},
-    Heading{FlagGroup::either, "Server or client"},
-    Heading{FlagGroup::faults, "Faults, put on every datagram this end sends"},
-    Heading{FlagGroup::tools, "Tools"},
-};
-
-constexpr std::string_view kIntroduction =
-    "longhaul-perf measures how fast tensors cross a line, and proves that they arrive exactly.\n"
-    "Start a server on one machine and a client on another:\n\n"
-    "  longhaul-perf -s\n"
-    "  longhaul-perf -c HOST\n";
-
-constexpr std::string_view kExamples =
-    "Examples\n"
-    "  # ten seconds of 4096x4096 bf16 tensors, eight in flight, at most 10 Gbit/s\n"
-    "  longhaul-perf -c 192.0.2.1 --shape 4096x4096 --dtype bf16 -P 8 -b 10G\n"
-    "  # a model: the server writes an identical file and exits\n"
-    "  longhaul-perf -s -1 --output copy.safetensors\n"
-    "  longhaul-perf -c 192.0.2.1 --file model.safetensors\n"
-    "  # the same over a bad line\n"
-    "  longhaul-perf -c 192.0.2.1 --file model.safetensors -b 900M \\\n"
-    "      --inject-loss 1% --inject-reorder 1% --inject-corrupt 1%\n"
-    "  # no model at hand\n"
-    "  longhaul-perf --make-sample model.safetensors --sample-size 64M\n"
-    "  # a figure for a script\n"
-    "  longhaul-perf -c 192.0.2.1 -t 5 -O 1 -J | jq .end.goodput_mbps\n";
-
-constexpr std::string_view kExits =
-    "Exit status: 0 the test completed and every digest agreed; 1 anything else, Ctrl-C included\n"
-    "(the peer is told and the summary printed; a second Ctrl-C kills).\n"
-    "K, M, G and T are powers of 1024 in sizes and of 1000 in rates.\n";
-
-std::string spelling(const Flag& flag) {
-  std::string text =
-      flag.short_name != '\0' ? fmt::format("-{}, ", flag.short_name) : std::string("    ");
-  text += fmt::format("--{}", flag.long_name);
-  if (!flag.value.empty()) text += fmt::format(" {}", flag.value);
-  return text;
-}
 
 Result<void> apply(const Flag& flag, const CLI::Option& given, Options& options) {
   const std::vector<std::string>& values = given.results();
@@ -76,17 +30,47 @@ Result<void> apply(const Flag& flag, const CLI::Option& given, Options& options)
 
 bool has_client_flags(const Options& options) {
   return options.time || options.amount.transfers || options.amount.bytes || options.size ||
-         options.extents || !options.file.empty() || options.parallel || options.omit.count() != 0;
+         options.extents || !options.file.empty() || options.parallel ||
+         options.omit.count() != 0 || options.direction != Direction::forward ||
+         options.server_output || options.connect_timeout;
 }
 
 tl::unexpected<Error> conflict(std::string_view text) {
   return fail(ErrorCode::invalid_argument, std::string(text));
 }
 
+/// What this end says about sending is of no use to an end that only receives.
+Result<void> check_direction(const Options& options) {
+  if (options.direction == Direction::forward) return {};
+  if (!options.file.empty()) {
+    return conflict(
+        "--file sends the client's file; with -R or --bidir the server would have to send one of "
+        "its own: run the client there, or leave -R out");
+  }
+  if (options.direction == Direction::both) return {};
+  if (!options.controller.empty()) {
+    return conflict(
+        "-C is for the end that sends, with -R the server; start the server with it: "
+        "longhaul-perf -s -C NAME");
+  }
+  if (options.dscp) {
+    return conflict(
+        "-S and --dscp mark the data this end sends and with -R the server sends; start the server "
+        "with it");
+  }
+  return {};
+}
+
 Result<void> check_client(const Options& options) {
   const bool counted = options.amount.transfers || options.amount.bytes;
   if (!options.output.empty()) {
     return conflict("--output belongs to the server, which receives; give it there");
+  }
+  if (!options.reset_key_path.empty()) {
+    return conflict("--reset-key belongs to the server, which may be restarted; give it there");
+  }
+  if (options.daemon) {
+    return conflict("-D belongs to the server; a client ends with its test: put & behind it");
   }
   if (options.one_off) return conflict("-1 belongs to the server; a client always runs one test");
   if (options.time && counted) {
@@ -98,6 +82,7 @@ Result<void> check_client(const Options& options) {
   if (counted && options.omit.count() != 0) {
     return conflict("-O leaves out a time and -n counts transfers; combine -O with -t");
   }
+  if (auto checked = check_direction(options); !checked) return checked;
   if (!options.file.empty()) {
     if (options.time || counted || options.size || options.extents || options.omit.count() != 0) {
       return conflict(
@@ -110,27 +95,74 @@ Result<void> check_client(const Options& options) {
 
 }  // namespace
 
+Error unknown_option(std::string_view argument) {
+  const std::string_view name = argument.substr(0, argument.find('='));
+  for (const ForeignFlag& flag : foreign_flags()) {
+    // As in iperf3 a value may stand right behind a short name.
+    const bool is_short = !flag.short_name.empty() && !argument.starts_with("--") &&
+                          argument.starts_with(flag.short_name);
+    if (is_short || name == flag.long_name) {
+      return {ErrorCode::invalid_argument, 0,
+              fmt::format("{} is iperf3's; {}", is_short ? flag.short_name : name, flag.instead)};
+    }
+  }
+  if (!argument.starts_with('-')) {
+    return {ErrorCode::invalid_argument, 0,
+            fmt::format("\"{}\" belongs to no flag; --help lists the flags", printable(argument))};
+  }
+  return {ErrorCode::invalid_argument, 0,
+          fmt::format("there is no flag {}; --help lists the flags", printable(argument))};
+}
+
+namespace {
+
+/// CLI11 words errors for programmers; a user wants to know which flag lacks what.
+Error parse_error(const CLI::ParseError& error) {
+  const std::string_view text = error.what();
+  for (const Flag& flag : flags()) {
+    const bool named = text.starts_with(fmt::format("--{}:", flag.long_name)) ||
+                       text.starts_with(fmt::format("-{}:", flag.short_name));
+    if (!named) continue;
+    const std::string name = flag.short_name == '\0' ? "" : fmt::format("-{}/", flag.short_name);
+    return {ErrorCode::invalid_argument, 0,
+            flag.value.empty()
+                ? fmt::format("{}--{} takes no value; leave it out", name, flag.long_name)
+                : fmt::format("{}--{} needs a value: {}", name, flag.long_name, flag.value)};
+  }
+  return {ErrorCode::invalid_argument, 0, fmt::format("{}; --help lists the flags", text)};
+}
+
+std::string names_of(const Flag& flag) {
+  std::string names = fmt::format("--{}", flag.long_name);
+  if (flag.short_name != '\0') names += fmt::format(",-{}", flag.short_name);
+  if (!flag.alias.empty()) names += fmt::format(",--{}", flag.alias);
+  return names;
+}
+
+}  // namespace
+
 Result<CommandLine> parse_command_line(int argc, const char* const* argv) {
   CommandLine line;
   CLI::App app("longhaul-perf");
   app.set_help_flag();
+  app.allow_extras();
   const CLI::Option* help = app.add_flag("-h,--help");
   const CLI::Option* version = app.add_flag("--version");
   std::vector<CLI::Option*> given;
   for (const Flag& flag : flags()) {
-    std::string names = fmt::format("--{}", flag.long_name);
-    if (flag.short_name != '\0') names += fmt::format(",-{}", flag.short_name);
-    if (flag.long_name == "number") names += ",--bytes";
+    const std::string names = names_of(flag);
     given.push_back(flag.value.empty() ? app.add_flag(names) : app.add_option(names));
   }
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return fail(ErrorCode::invalid_argument,
-                fmt::format("{}; --help lists the flags", error.what()));
+    return tl::unexpected(parse_error(error));
   }
   if (help->count() != 0) return CommandLine{Command::help, {}};
   if (version->count() != 0) return CommandLine{Command::version, {}};
+  if (const auto extras = app.remaining(); !extras.empty()) {
+    return tl::unexpected(unknown_option(extras.front()));
+  }
   for (std::size_t i = 0; i < given.size(); ++i) {
     if (given[i]->count() == 0) continue;
     if (auto applied = apply(flags()[i], *given[i], line.options); !applied) {
@@ -153,8 +185,13 @@ Result<void> check_options(const Options& options) {
     case Role::server:
       if (has_client_flags(options)) {
         return conflict(
-            "the client decides what is sent; give -t -n -O -P --size --shape --file "
-            "to it and not to the server");
+            "the client decides what is sent; give -t -n -O -P -R -l --bidir --size --shape --file "
+            "--get-server-output --connect-timeout to it and not to the server");
+      }
+      if (options.server_cpu) {
+        return conflict(
+            "-A with two cores is for the client, which asks its server for the "
+            "second; give a server one");
       }
       return {};
     case Role::client:
@@ -163,36 +200,6 @@ Result<void> check_options(const Options& options) {
       return {};
   }
   return {};
-}
-
-std::string help_text() {
-  std::string text(kIntroduction);
-  for (const Heading& heading : kHeadings) {
-    text += fmt::format("\n{}\n", heading.text);
-    for (const Flag& flag : flags()) {
-      if (flag.group == heading.group)
-        text += fmt::format("  {:<32}{}\n", spelling(flag), flag.help);
-    }
-  }
-  text += fmt::format("  {:<32}{}\n  {:<32}{}\n\n", "-h, --help", "print this and exit",
-                      "    --version", "print the version and exit");
-  text += kExamples;
-  text += '\n';
-  text += kExits;
-  return text;
-}
-
-std::string flag_table_markdown() {
-  std::string text;
-  for (const Heading& heading : kHeadings) {
-    for (const Flag& flag : flags()) {
-      if (flag.group != heading.group) continue;
-      std::string names = flag.short_name != '\0' ? fmt::format("`-{}` ", flag.short_name) : "";
-      names += fmt::format("`--{}{}{}`", flag.long_name, flag.value.empty() ? "" : " ", flag.value);
-      text += fmt::format("| {} | {} |\n", names, flag.help);
-    }
-  }
-  return text;
 }
 
 }  // namespace longhaul::apps::perf

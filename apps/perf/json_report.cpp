@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <cstdio>
+#include <string>
+#include <utility>
 
 #include "apps/perf/report.hpp"
 
@@ -13,6 +14,7 @@ OrderedJson start_object(const StartInfo& info) {
                         {"local", to_string(info.local)},
                         {"remote", to_string(info.remote)},
                         {"mode", to_string(plan.mode)},
+                        {"direction", to_string(plan.direction)},
                         {"controller", info.controller},
                         {"bitrate_bps", info.rate_bps},
                         {"max_datagram_bytes", info.max_datagram},
@@ -44,8 +46,65 @@ OrderedJson interval_object(const Interval& interval) {
           {"omitted", interval.omitted}};
 }
 
+OrderedJson line_object(const IntervalLine& line) {
+  OrderedJson object = interval_object(line.interval);
+  object["sender"] = line.sending;
+  if (line.path) {
+    object["packets_lost"] = line.path->packets_lost;
+    object["retransmitted_bytes"] = line.path->retransmitted_bytes;
+    object["congestion_window_bytes"] = line.path->congestion_window;
+    object["rtt_ms"] = line.path->rtt_ms;
+  }
+  return object;
+}
+
+std::string_view suffix_of(std::size_t direction) {
+  return direction == 0 ? "" : "_bidir_reverse";
+}
+
+OrderedJson json_of(const Transcript& transcript) {
+  if (!transcript.json) return transcript.text;
+  OrderedJson object = OrderedJson::parse(transcript.text, nullptr, false);
+  return object.is_discarded() ? OrderedJson(transcript.text) : object;
+}
+
+/// What stands beside `start` and `intervals`; members that have nothing to say are left out.
+void add_end(const Summary& summary, OrderedJson& object) {
+  for (std::size_t i = 0; i < summary.directions.size(); ++i) {
+    const DirectionSummary& direction = summary.directions[i];
+    const auto name = [&](std::string_view base) {
+      return std::string(base) + std::string(suffix_of(i));
+    };
+    if (direction.receiver && direction.sending) {
+      OrderedJson received = OrderedJson::array();
+      for (const Interval& interval : direction.receiver->intervals) {
+        received.push_back(interval_object(interval));
+      }
+      object[name("receiver_intervals")] = std::move(received);
+    }
+    object[name("end")] = end_object(direction);
+    if (direction.receiver && !direction.receiver->problems.empty()) {
+      object[name("problems")] = direction.receiver->problems;
+    }
+    if (direction.receiver && !direction.receiver->output.empty()) {
+      object[name("output")] = direction.receiver->output;
+    }
+  }
+  if (summary.server_output) {
+    object[summary.server_output->json ? "server_output_json" : "server_output_text"] =
+        json_of(*summary.server_output);
+  }
+  if (!summary.error.empty()) object["error"] = summary.error;
+}
+
+std::string dump(const OrderedJson& object, int indent) {
+  return object.dump(indent, ' ', false, OrderedJson::error_handler_t::replace) + "\n";
+}
+
 class JsonReporter : public Reporter {
  public:
+  explicit JsonReporter(Output& output) : output_(output) {}
+
   void on_listening(const std::vector<SocketAddress>&, std::uint64_t) override {}
   void on_connecting(std::string_view, std::uint16_t) override {}
   void on_start(const StartInfo& info) override {
@@ -54,34 +113,13 @@ class JsonReporter : public Reporter {
     intervals_ = OrderedJson::array();
   }
   void on_interval(const IntervalLine& line) override {
-    OrderedJson interval = interval_object(line.interval);
-    if (line.path) {
-      interval["packets_lost"] = line.path->packets_lost;
-      interval["retransmitted_bytes"] = line.path->retransmitted_bytes;
-      interval["congestion_window_bytes"] = line.path->congestion_window;
-      interval["rtt_ms"] = line.path->rtt_ms;
-    }
-    intervals_.push_back(std::move(interval));
+    // A test of days must not grow without end; its result needs no marks.
+    if (intervals_.size() < kIntervalsMax * 16) intervals_.push_back(line_object(line));
   }
   void on_progress(std::uint64_t, std::uint64_t, double) override {}
-
   void on_end(const Summary& summary) override {
     object_["intervals"] = std::move(intervals_);
-    if (summary.receiver && summary.sending) {
-      OrderedJson received = OrderedJson::array();
-      for (const Interval& interval : summary.receiver->intervals) {
-        received.push_back(interval_object(interval));
-      }
-      object_["receiver_intervals"] = std::move(received);
-    }
-    object_["end"] = end_object(summary);
-    if (summary.receiver && !summary.receiver->problems.empty()) {
-      object_["problems"] = summary.receiver->problems;
-    }
-    if (summary.receiver && !summary.receiver->output.empty()) {
-      object_["output"] = summary.receiver->output;
-    }
-    if (!summary.error.empty()) object_["error"] = summary.error;
+    add_end(summary, object_);
     print();
   }
   void on_error(std::string_view text) override {
@@ -89,27 +127,69 @@ class JsonReporter : public Reporter {
     object_["error"] = std::string(text);
     print();
   }
-  void on_note(std::string_view text) override {
-    std::fprintf(stderr, "longhaul-perf: %.*s\n", static_cast<int>(text.size()), text.data());
-  }
+  void on_note(std::string_view text) override { output_.complain(text); }
+  Transcript take_transcript() override { return {std::exchange(last_, {}), true}; }
 
  private:
   void print() {
-    const std::string text = object_.dump(2, ' ', false, OrderedJson::error_handler_t::replace);
-    std::fprintf(stdout, "%s\n", text.c_str());
-    std::fflush(stdout);
+    last_ = dump(object_, 2);
+    output_.write(last_);
     object_ = OrderedJson::object();
     intervals_ = OrderedJson::array();
   }
 
+  Output& output_;
   OrderedJson object_ = OrderedJson::object();
   OrderedJson intervals_ = OrderedJson::array();
+  std::string last_;
+};
+
+class JsonStreamReporter : public Reporter {
+ public:
+  explicit JsonStreamReporter(Output& output) : output_(output) {}
+
+  void on_listening(const std::vector<SocketAddress>&, std::uint64_t) override {}
+  void on_connecting(std::string_view, std::uint16_t) override {}
+  void on_start(const StartInfo& info) override { print("start", start_object(info)); }
+  void on_interval(const IntervalLine& line) override { print("interval", line_object(line)); }
+  void on_progress(std::uint64_t, std::uint64_t, double) override {}
+  void on_end(const Summary& summary) override {
+    OrderedJson object = OrderedJson::object();
+    add_end(summary, object);
+    print("end", object);
+  }
+  void on_error(std::string_view text) override { print("error", std::string(text)); }
+  void on_note(std::string_view text) override { output_.complain(text); }
+  void record() override {
+    recording_ = true;
+    transcript_.clear();
+  }
+  Transcript take_transcript() override {
+    recording_ = false;
+    return {std::exchange(transcript_, {}), false};
+  }
+
+ private:
+  void print(std::string_view event, OrderedJson data) {
+    const OrderedJson object = {{"event", event}, {"data", std::move(data)}};
+    const std::string line = dump(object, -1);
+    if (recording_ && transcript_.size() < kMessageMax) transcript_ += line;
+    output_.write(line);
+  }
+
+  Output& output_;
+  bool recording_ = false;
+  std::string transcript_;
 };
 
 }  // namespace
 
-std::unique_ptr<Reporter> make_json_reporter() {
-  return std::make_unique<JsonReporter>();
+std::unique_ptr<Reporter> make_json_reporter(Output& output) {
+  return std::make_unique<JsonReporter>(output);
+}
+
+std::unique_ptr<Reporter> make_json_stream_reporter(Output& output) {
+  return std::make_unique<JsonStreamReporter>(output);
 }
 
 }  // namespace longhaul::apps::perf

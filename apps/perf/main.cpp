@@ -2,18 +2,27 @@
 // longhaul-perf: how fast do tensors cross this line?
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <csignal>
 #include <cstdio>
 #include <exception>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
 
+#include "apps/common/daemon.hpp"
+#include "apps/common/files.hpp"
 #include "apps/common/interrupt.hpp"
+#include "apps/common/key_file.hpp"
+#include "apps/common/pid_file.hpp"
 #include "apps/common/sample_file.hpp"
 #include "apps/common/units.hpp"
 #include "apps/perf/client.hpp"
 #include "apps/perf/endpoint_setup.hpp"
 #include "apps/perf/flags.hpp"
+#include "apps/perf/output.hpp"
 #include "apps/perf/report.hpp"
 #include "apps/perf/server.hpp"
 
@@ -36,8 +45,51 @@ int make_sample(const Options& options) {
   return 0;
 }
 
-int run(const Options& options) {
-  if (options.role == Role::make_sample) return make_sample(options);
+std::unique_ptr<Reporter> make_reporter(const Options& options, Output& output) {
+  if (options.json_stream) return make_json_stream_reporter(output);
+  return options.json ? make_json_reporter(output) : make_text_reporter(output);
+}
+
+/// Paths keep their meaning when the daemon leaves the folder it was started in.
+void make_paths_absolute(Options& options) {
+  for (std::string* path :
+       {&options.output, &options.logfile, &options.pidfile, &options.reset_key_path}) {
+    if (!path->empty()) *path = std::filesystem::absolute(*path);
+  }
+}
+
+/// What a server needs later is missed now.
+Result<void> check_files(Options& options) {
+  if (!options.reset_key_path.empty()) {
+    auto key = read_or_make_key(options.reset_key_path);
+    if (!key) return tl::unexpected(std::move(key.error()));
+    options.reset_key = std::move(*key);
+  }
+  if (options.output.empty()) return {};
+  // It goes again at once; the real one is made when a file arrives.
+  auto tried = OutputFile::create(options.output, 0);
+  if (!tried) return tl::unexpected(std::move(tried.error()));
+  return {};
+}
+
+Result<int> run_server_process(Options& options, Output& output, std::optional<Daemon>& daemon) {
+  if (auto checked = check_files(options); !checked) return tl::unexpected(checked.error());
+  auto interrupts = InterruptWatch::create();
+  if (!interrupts) return tl::unexpected(std::move(interrupts.error()));
+  const auto listening = [&]() -> Result<void> {
+    return daemon ? daemon->ready() : Result<void>();
+  };
+  return run_server(options, *interrupts, *make_reporter(options, output), listening);
+}
+
+Result<int> run(Options options) {
+  std::optional<Daemon> daemon;
+  if (options.daemon) {
+    make_paths_absolute(options);
+    auto started = Daemon::start();
+    if (!started) return tl::unexpected(std::move(started.error()));
+    daemon.emplace(std::move(*started));
+  }
   if (options.security == "none") {
     std::fputs(
         "longhaul-perf: warning: security is none: packets are neither encrypted nor "
@@ -46,12 +98,20 @@ int run(const Options& options) {
   }
   // A file beyond ulimit -f is an error to report, not a reason to die.
   std::signal(SIGXFSZ, SIG_IGN);
-  const auto reporter =
-      options.json ? make_json_reporter() : make_text_reporter(::isatty(STDOUT_FILENO) == 1);
-  if (options.role == Role::client) return run_client(options, *reporter);
-  auto interrupts = InterruptWatch::create();
-  if (!interrupts) return complain(explain(interrupts.error()));
-  return run_server(options, *interrupts, *reporter);
+  std::optional<PidFile> pid_file;
+  if (!options.pidfile.empty()) {
+    auto written = PidFile::create(options.pidfile);
+    if (!written) return tl::unexpected(std::move(written.error()));
+    pid_file.emplace(std::move(*written));
+  }
+  std::unique_ptr<Output> output = standard_output();
+  if (!options.logfile.empty()) {
+    auto log = log_file(options.logfile);
+    if (!log) return tl::unexpected(std::move(log.error()));
+    output = std::move(*log);
+  }
+  if (options.role == Role::server) return run_server_process(options, *output, daemon);
+  return run_client(options, *make_reporter(options, *output));
 }
 
 int main_checked(int argc, const char* const* argv) {
@@ -67,7 +127,10 @@ int main_checked(int argc, const char* const* argv) {
     case Command::run:
       break;
   }
-  return run(line->options);
+  if (line->options.role == Role::make_sample) return make_sample(line->options);
+  auto status = run(std::move(line->options));
+  if (!status) return complain(explain(status.error()));
+  return *status;
 }
 
 }  // namespace

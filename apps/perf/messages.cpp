@@ -12,9 +12,8 @@ namespace longhaul::apps::perf {
 
 namespace {
 
-// Keeps the results of a long test with short intervals below kMessageMax.
-constexpr std::size_t kIntervalsMax = 8192;
 constexpr std::size_t kProblemsMax = 16;
+constexpr std::uint64_t kCpuMax = 4095;
 constexpr std::uint64_t kAny = std::numeric_limits<std::uint64_t>::max();
 constexpr std::uint64_t kDurationMax = std::numeric_limits<std::int64_t>::max() / 4;
 
@@ -29,6 +28,11 @@ class Fields {
     if (field == nullptr) return 0;
     if (!field->is_number_unsigned() || field->get<std::uint64_t>() > limit) return reject(name);
     return field->get<std::uint64_t>();
+  }
+  std::optional<unsigned> optional_number(const char* name, std::uint64_t limit) {
+    const auto found = object_.find(name);
+    if (found != object_.end() && found->is_null()) return {};
+    return static_cast<unsigned>(number(name, limit));
   }
   Duration duration(const char* name) {
     return Duration(static_cast<std::int64_t>(number(name, kDurationMax)));
@@ -91,6 +95,15 @@ class Fields {
   std::string wrong_;
 };
 
+Direction read_direction(Fields& fields) {
+  const std::string text = fields.text("direction");
+  for (const Direction one : {Direction::forward, Direction::reverse, Direction::both}) {
+    if (text == to_string(one)) return one;
+  }
+  fields.reject("direction");
+  return Direction::forward;
+}
+
 Json interval_json(const Interval& interval) {
   return {{"begin_ns", interval.begin.count()},
           {"end_ns", interval.end.count()},
@@ -112,6 +125,9 @@ Json to_message(const TestPlan& plan) {
   return {{"kind", kind::test},
           {"exchange", kExchangeVersion},
           {"mode", to_string(plan.mode)},
+          {"direction", to_string(plan.direction)},
+          {"server_cpu", plan.server_cpu ? Json(*plan.server_cpu) : Json(nullptr)},
+          {"server_output", plan.server_output},
           {"dtype", longhaul::to_string(plan.dtype)},
           {"extents", plan.extents},
           {"bytes", plan.bytes},
@@ -120,6 +136,7 @@ Json to_message(const TestPlan& plan) {
           {"omit_ns", plan.omit.count()},
           {"interval_ns", plan.interval.count()},
           {"parallel", plan.parallel},
+          {"server_rate_bps", plan.server_rate_bps},
           {"seed", plan.seed},
           {"file_name", plan.file_name},
           {"file_bytes", plan.file_bytes},
@@ -129,6 +146,7 @@ Json to_message(const TestPlan& plan) {
 Json to_message(const SenderReport& report) {
   return {{"kind", kind::done},
           {"interrupted", report.interrupted},
+          {"whole", report.whole},
           {"completed", report.completed},
           {"failed", report.failed},
           {"p50_ms", report.p50_ms},
@@ -165,6 +183,22 @@ Json to_message(const ReceiverReport& report) {
           {"cpu_percent", report.cpu_percent},
           {"peak_rss_mib", report.peak_rss_mib},
           {"output", report.output}};
+}
+
+Json finished_message(const Transcript* transcript) {
+  Json message = {{"kind", kind::finished}, {"output", nullptr}, {"output_is_json", false}};
+  if (transcript == nullptr) return message;
+  message["output"] = transcript->text;
+  message["output_is_json"] = transcript->json;
+  // Escapes make the text longer, at most sixfold; the end of it holds the results.
+  for (std::size_t kept = transcript->text.size() / 2; encode(message).size() > kMessageMax;
+       kept /= 2) {
+    message["output"] = fmt::format("(the first {} bytes of the server's output are left out)\n{}",
+                                    transcript->text.size() - kept,
+                                    transcript->text.substr(transcript->text.size() - kept));
+    message["output_is_json"] = false;
+  }
+  return message;
 }
 
 std::string encode(const Json& message) {
@@ -206,6 +240,9 @@ Result<TestPlan> plan_from(const Json& message) {
   } else if (mode != to_string(Mode::stream)) {
     fields.reject("mode");
   }
+  plan.direction = read_direction(fields);
+  plan.server_cpu = fields.optional_number("server_cpu", kCpuMax);
+  plan.server_output = fields.boolean("server_output");
   const auto dtype = parse_dtype(fields.text("dtype"));
   if (dtype) {
     plan.dtype = *dtype;
@@ -226,6 +263,7 @@ Result<TestPlan> plan_from(const Json& message) {
   plan.interval = fields.duration("interval_ns");
   plan.parallel = static_cast<std::uint32_t>(
       fields.number("parallel", std::numeric_limits<std::uint32_t>::max()));
+  plan.server_rate_bps = fields.number("server_rate_bps");
   plan.seed = fields.number("seed");
   plan.file_name = fields.text("file_name");
   plan.file_bytes = fields.number("file_bytes");
@@ -242,6 +280,7 @@ Result<SenderReport> sender_report_from(const Json& message) {
   Fields fields(message);
   SenderReport report;
   report.interrupted = fields.boolean("interrupted");
+  report.whole = fields.boolean("whole");
   report.completed = fields.number("completed");
   report.failed = fields.number("failed");
   report.p50_ms = fields.real("p50_ms");
@@ -287,6 +326,20 @@ Result<ReceiverReport> receiver_report_from(const Json& message) {
   report.peak_rss_mib = fields.real("peak_rss_mib");
   report.output = fields.text("output");
   return fields.finish(std::move(report), kind::results);
+}
+
+Result<std::optional<Transcript>> transcript_from(const Json& message) {
+  Fields fields(message);
+  const auto output = message.find("output");
+  if (output != message.end() && output->is_null()) return std::optional<Transcript>();
+  Transcript transcript;
+  transcript.json = fields.boolean("output_is_json");
+  if (output == message.end() || !output->is_string()) {
+    fields.reject("output");
+  } else {
+    transcript.text = printable_lines(output->get_ref<const std::string&>());
+  }
+  return fields.finish(std::optional(std::move(transcript)), kind::finished);
 }
 
 }  // namespace longhaul::apps::perf

@@ -15,23 +15,35 @@
 
 namespace longhaul::apps::perf {
 
+/// Marks of a test that are kept: with them the results of a long test with short intervals stay
+/// below kMessageMax.
+inline constexpr std::size_t kIntervalsMax = 8192;
 /// Version of this exchange, in the `test` message; another one is refused with both numbers.
-inline constexpr std::uint64_t kExchangeVersion = 1;
+inline constexpr std::uint64_t kExchangeVersion = 2;
 /// A message longer than this is refused unread.
 inline constexpr std::uint64_t kMessageMax = 1u << 20;
 
 namespace kind {
-inline constexpr std::string_view test = "test";        ///< client: a TestPlan
-inline constexpr std::string_view ready = "ready";      ///< server: receives are posted
-inline constexpr std::string_view go = "go";            ///< client: data follows
-inline constexpr std::string_view done = "done";        ///< client: a SenderReport
-inline constexpr std::string_view results = "results";  ///< server: a ReceiverReport
-inline constexpr std::string_view error = "error";      ///< either: why the test cannot go on
+inline constexpr std::string_view test = "test";          ///< client: a TestPlan
+inline constexpr std::string_view ready = "ready";        ///< server: receives are posted
+inline constexpr std::string_view go = "go";              ///< either: data follows or is to follow
+inline constexpr std::string_view stop = "stop";          ///< client: the server shall stop sending
+inline constexpr std::string_view done = "done";          ///< who sent: a SenderReport
+inline constexpr std::string_view results = "results";    ///< who received: a ReceiverReport
+inline constexpr std::string_view finished = "finished";  ///< server: its last word
+inline constexpr std::string_view error = "error";        ///< either: why the test cannot go on
 }  // namespace kind
+
+/// What a server printed about a test.
+struct Transcript {
+  std::string text;
+  bool json = false;  ///< one JSON object
+};
 
 /// What only the sending end knows.
 struct SenderReport {
   bool interrupted = false;
+  bool whole = true;  ///< false: the connection was gone, and the figures end with the last mark
   std::uint64_t completed = 0;
   std::uint64_t failed = 0;
   double p50_ms = 0, p90_ms = 0, p99_ms = 0, max_ms = 0;
@@ -65,6 +77,8 @@ Json error_message(std::string_view text);
 Json to_message(const TestPlan& plan);
 Json to_message(const SenderReport& report);
 Json to_message(const ReceiverReport& report);
+/// The `finished` message; a transcript too long for one message is cut, and says so.
+Json finished_message(const Transcript* transcript);
 
 /// Text of a message, invalid UTF-8 replaced.
 std::string encode(const Json& message);
@@ -77,5 +91,7 @@ std::string error_text(const Json& message);
 Result<TestPlan> plan_from(const Json& message);
 Result<SenderReport> sender_report_from(const Json& message);
 Result<ReceiverReport> receiver_report_from(const Json& message);
+/// Nothing if the server sent no transcript.
+Result<std::optional<Transcript>> transcript_from(const Json& message);
 
 }  // namespace longhaul::apps::perf

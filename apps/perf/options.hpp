@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "longhaul/address.hpp"
 #include "longhaul/config.hpp"
 #include "longhaul/tensor.hpp"
 #include "longhaul/time.hpp"
@@ -13,6 +14,13 @@
 namespace longhaul::apps::perf {
 
 enum class Role : std::uint8_t { none, server, client, make_sample };
+
+/// Who sends tensors.
+enum class Direction : std::uint8_t {
+  forward,  ///< the client
+  reverse,  ///< the server
+  both,     ///< both at once
+};
 
 /// How much a client sends: so many transfers, so many bytes, or as much as the time allows.
 struct Amount {
@@ -25,7 +33,11 @@ struct Options {
   Role role = Role::none;
   std::string host;
   std::string bind;
+  std::string device;  ///< interface of `bind`, empty = any
+  std::optional<AddressFamily> family;
   std::uint16_t port = 5201;
+  std::optional<Duration> connect_timeout;
+  Direction direction = Direction::forward;
 
   std::optional<Duration> time;
   Amount amount;
@@ -46,12 +58,21 @@ struct Options {
   std::optional<Duration> peer_timeout;
   std::optional<Duration> heartbeat;
   std::string security = "none";
+  std::optional<std::uint8_t> dscp;
   std::optional<unsigned> cpu;
   std::string engine = "auto";
+  std::optional<unsigned> server_cpu;  ///< what a client asks of its server
   EndpointConfig::InjectedFaults inject;
   std::optional<std::uint64_t> seed;
 
   bool json = false;
+  bool json_stream = false;
+  bool server_output = false;
+  std::string logfile;
+  std::string pidfile;
+  bool daemon = false;
+  std::string reset_key_path;
+  std::string reset_key;  ///< what the file holds
   bool one_off = false;
   bool verbose = false;
 

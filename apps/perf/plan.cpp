@@ -12,6 +12,7 @@ namespace {
 constexpr std::uint32_t kStreamParallel = 4;
 constexpr std::uint32_t kFileParallel = 256;
 constexpr std::uint32_t kParallelMax = 16384;
+constexpr std::uint64_t kRateMin = 8000;
 
 tl::unexpected<Error> bad_plan(std::string_view cause) {
   return fail(ErrorCode::invalid_argument,
@@ -32,9 +33,25 @@ std::string_view to_string(Mode mode) noexcept {
   return mode == Mode::stream ? "stream" : "file";
 }
 
+std::string_view to_string(Direction direction) noexcept {
+  switch (direction) {
+    case Direction::forward:
+      return "forward";
+    case Direction::reverse:
+      return "reverse";
+    case Direction::both:
+      return "both";
+  }
+  return "forward";
+}
+
 Result<TestPlan> plan_stream(const Options& options, std::uint64_t seed) {
   TestPlan plan;
   plan.mode = Mode::stream;
+  plan.direction = options.direction;
+  if (plan.server_sends()) plan.server_rate_bps = options.rate_bps;
+  plan.server_cpu = options.server_cpu;
+  plan.server_output = options.server_output;
   plan.dtype = options.dtype;
   const std::uint64_t element = element_size(plan.dtype);
   if (options.extents) {
@@ -75,6 +92,8 @@ Result<TestPlan> plan_stream(const Options& options, std::uint64_t seed) {
 TestPlan plan_file(const Options& options, const SafetensorsFile& file) {
   TestPlan plan;
   plan.mode = Mode::file;
+  plan.server_cpu = options.server_cpu;
+  plan.server_output = options.server_output;
   plan.transfers = file.header.tensors.size();
   plan.interval = options.interval;
   plan.parallel = options.parallel.value_or(kFileParallel);
@@ -88,13 +107,20 @@ Result<void> check_plan(const TestPlan& plan) {
   if (plan.parallel == 0 || plan.parallel > kParallelMax) {
     return bad_plan(fmt::format("{} transfers in flight", plan.parallel));
   }
+  if (plan.interval.count() != 0 && plan.interval < kIntervalMin) {
+    return bad_plan(fmt::format("a mark every {} ns", plan.interval.count()));
+  }
   if (plan.mode == Mode::file) {
+    if (plan.direction != Direction::forward) return bad_plan("a file that the server would send");
     if (plan.header_bytes < kSafetensorsPrefix || plan.header_bytes > plan.file_bytes ||
         plan.header_bytes - kSafetensorsPrefix > kSafetensorsHeaderMax) {
       return bad_plan(
           fmt::format("a header of {} bytes in a file of {}", plan.header_bytes, plan.file_bytes));
     }
     return {};
+  }
+  if (plan.server_rate_bps != 0 && plan.server_rate_bps < kRateMin) {
+    return bad_plan(fmt::format("a rate of {} bits a second", plan.server_rate_bps));
   }
   if (plan.extents.size() > kDimensionsMax || element_size(plan.dtype) == 0 ||
       bytes_of(plan.extents, plan.dtype) != plan.bytes) {

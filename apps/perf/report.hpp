@@ -11,6 +11,7 @@
 #include "apps/perf/intervals.hpp"
 #include "apps/perf/messages.hpp"
 #include "apps/perf/options.hpp"
+#include "apps/perf/output.hpp"
 #include "apps/perf/plan.hpp"
 #include "longhaul/address.hpp"
 #include "longhaul/stats.hpp"
@@ -22,6 +23,7 @@ struct StartInfo {
   SocketAddress local;
   SocketAddress remote;
   TestPlan plan;
+  bool at_client = true;
   std::string controller;
   std::uint64_t rate_bps = 0;
   std::uint32_t max_datagram = 0;
@@ -29,9 +31,10 @@ struct StartInfo {
   std::string engine;             ///< what moves this end's datagrams
 };
 
-/// An interval as the sending end sees it; the receiving end has no `path`.
+/// An interval as one end sees it; the receiving end has no `path`.
 struct IntervalLine {
   Interval interval;
+  bool sending = true;  ///< bytes that left this end, not bytes that arrived
   struct Path {
     std::uint64_t packets_lost = 0;
     std::uint64_t retransmitted_bytes = 0;
@@ -41,16 +44,23 @@ struct IntervalLine {
   std::optional<Path> path;
 };
 
-/// The end of a test. `sender` and `receiver` are whole only when both ends got that far.
-struct Summary {
-  bool sending = true;  ///< this end is the client
-  TestPlan plan;
+/// The end of a test in one direction. `sender` and `receiver` are there only when they got here.
+struct DirectionSummary {
+  bool sending = true;  ///< this end is the one that sent
   std::optional<SenderReport> sender;
   std::optional<ReceiverReport> receiver;
   /// This end's own view, for when the other end's did not come.
   std::uint64_t local_bytes = 0;
   double local_seconds = 0;
-  std::string error;  ///< why the test is not whole; empty when it is
+};
+
+/// The end of a test: one direction, or two, client to server first.
+struct Summary {
+  TestPlan plan;
+  bool at_client = true;
+  std::vector<DirectionSummary> directions;
+  std::optional<Transcript> server_output;  ///< at a client that asked for it
+  std::string error;                        ///< why the test is not whole; empty when it is
 };
 
 /// Prints a test, as it goes or at its end.
@@ -67,18 +77,25 @@ class Reporter {
   virtual void on_error(std::string_view text) = 0;
   /// Neither result nor failure: something an operator may want to know.
   virtual void on_note(std::string_view text) = 0;
+  /// Keeps from now on what is printed, until it is taken or this is called again.
+  virtual void record() {}
+  /// What was printed since `record()`.
+  virtual Transcript take_transcript() { return {}; }
 };
 
-/// Lines like iperf3's on stdout; a progress bar when stdout is a terminal.
-std::unique_ptr<Reporter> make_text_reporter(bool terminal);
-/// One JSON object a test on stdout.
-std::unique_ptr<Reporter> make_json_reporter();
+/// Lines like iperf3's; a progress bar when they go to a terminal. `output` must outlive it, as
+/// with the others.
+std::unique_ptr<Reporter> make_text_reporter(Output& output);
+/// One JSON object a test.
+std::unique_ptr<Reporter> make_json_reporter(Output& output);
+/// One JSON object a line: {"event": "start" | "interval" | "end" | "error", "data": …}.
+std::unique_ptr<Reporter> make_json_stream_reporter(Output& output);
 
 using OrderedJson = nlohmann::ordered_json;
 
 /// Goodput of a receiver's report, in bits per second.
 double goodput_bps(const ReceiverReport& report) noexcept;
 /// The `end` object; its members are fixed and described in README.md.
-OrderedJson end_object(const Summary& summary);
+OrderedJson end_object(const DirectionSummary& summary);
 
 }  // namespace longhaul::apps::perf

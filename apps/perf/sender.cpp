@@ -3,13 +3,25 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "apps/common/units.hpp"
 #include "apps/perf/cookie.hpp"
 
 namespace longhaul::apps::perf {
 
-Sender::Sender(Connection connection, Source& source, std::uint32_t parallel)
-    : connection_(std::move(connection)), source_(source), slots_(parallel) {
+namespace {
+
+// Short enough for an even stream, long enough to cost nothing.
+constexpr Duration kPace = std::chrono::milliseconds(1);
+// A step smaller than a packet would only be asked for again.
+constexpr std::uint64_t kStepMin = 1024;
+
+}  // namespace
+
+Sender::Sender(Connection connection, Source& source, std::uint32_t parallel,
+               std::uint64_t rate_bps)
+    : connection_(std::move(connection)), source_(source), slots_(parallel), rate_bps_(rate_bps) {
   // Taken from the back, so that slot 0 is the first in use.
   for (std::uint32_t slot = parallel; slot-- > 0;) free_.push_back(slot);
 }
@@ -18,6 +30,7 @@ Result<bool> Sender::start(const Source::Item& item) {
   const std::uint32_t slot = free_.back();
   SendOptions options;
   options.cookie = make_cookie(Purpose::data_send, slot);
+  options.growing = rate_bps_ != 0 && item.view.bytes != 0;
   const Clock::time_point now = Clock::now();
   auto transfer = connection_.send_tensor(item.tag, item.view, options);
   if (!transfer) {
@@ -25,12 +38,37 @@ Result<bool> Sender::start(const Source::Item& item) {
     return tl::unexpected(std::move(transfer.error()));
   }
   free_.pop_back();
-  slots_[slot] = {std::move(*transfer), now, item.view.bytes, true};
+  slots_[slot] = {std::move(*transfer), now, item.view.bytes, started_bytes_, 0, true};
+  started_bytes_ += item.view.bytes;
   ++in_flight_;
   return true;
 }
 
-Result<bool> Sender::pump() {
+std::optional<Duration> Sender::pace() const noexcept {
+  if (rate_bps_ == 0) return {};
+  return kPace;
+}
+
+bool Sender::allow(Clock::time_point now) {
+  if (rate_bps_ == 0) return true;
+  if (!first_pump_) first_pump_ = now;
+  const double seconds = std::chrono::duration<double>(now - *first_pump_).count();
+  const auto by_now =
+      static_cast<std::uint64_t>(seconds * static_cast<double>(rate_bps_) / 8 + kStepMin);
+  for (Slot& slot : slots_) {
+    if (!slot.transfer.valid() || by_now <= slot.begin) continue;
+    const std::uint64_t allowed = std::min(slot.bytes, by_now - slot.begin);
+    if (allowed != slot.bytes && allowed < slot.allowed + kStepMin) continue;
+    if (allowed == slot.allowed) continue;
+    // A full mailbox is tried again; a transfer that has ended refuses, and its completion comes.
+    auto told = slot.transfer.ready(allowed);
+    if (!told && told.error().code == ErrorCode::would_block) return false;
+    slot.allowed = allowed;
+  }
+  return true;
+}
+
+Result<bool> Sender::pump(Clock::time_point now) {
   while (!no_more_ && !free_.empty()) {
     if (!waiting_) waiting_ = source_.next();
     if (!waiting_) {
@@ -41,7 +79,7 @@ Result<bool> Sender::pump() {
     if (!started || !*started) return started;
     waiting_.reset();
   }
-  return true;
+  return allow(now);
 }
 
 void Sender::on_completion(const Completion& completion) {

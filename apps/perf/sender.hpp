@@ -17,10 +17,15 @@ namespace longhaul::apps::perf {
 /// `send_tensor` to its completion.
 class Sender {
  public:
-  Sender(Connection connection, Source& source, std::uint32_t parallel);
+  /// `rate_bps` limits the tensor bits that may leave a second, on average since the first `pump`;
+  /// 0 = as fast as the connection allows.
+  Sender(Connection connection, Source& source, std::uint32_t parallel, std::uint64_t rate_bps = 0);
 
-  /// Starts as many transfers as there is room for. False when the library asked to come back.
-  Result<bool> pump();
+  /// Starts as many transfers as there is room for, and lets leave of them what the rate allows by
+  /// now. False when the library asked to come back.
+  Result<bool> pump(Clock::time_point now);
+  /// How long after a `pump` the next one is due because of the rate; nothing without one.
+  std::optional<Duration> pace() const noexcept;
   /// For completions with Purpose::data_send.
   void on_completion(const Completion& completion);
   /// Starts nothing more and cancels what is in flight; that counts as neither good nor bad.
@@ -44,16 +49,22 @@ class Sender {
     Transfer transfer;
     Clock::time_point started;
     std::uint64_t bytes = 0;
-    bool counts = true;  ///< started after the omitted time
+    std::uint64_t begin = 0;    ///< of its bytes among all that were started
+    std::uint64_t allowed = 0;  ///< of its bytes to leave
+    bool counts = true;         ///< started after the omitted time
   };
 
   Result<bool> start(const Source::Item& item);
+  bool allow(Clock::time_point now);
 
   Connection connection_;
   Source& source_;
   std::vector<Slot> slots_;
   std::vector<std::uint32_t> free_;
   std::optional<Source::Item> waiting_;  ///< the library had no room for it
+  std::uint64_t rate_bps_;
+  std::optional<Clock::time_point> first_pump_;
+  std::uint64_t started_bytes_ = 0;
   std::uint32_t in_flight_ = 0;
   bool no_more_ = false;
   bool stopping_ = false;

@@ -17,8 +17,6 @@ constexpr Duration kGreetingTimeout = std::chrono::seconds(10);
 // A header of 100 MB over a slow line, or a client that reads its file first.
 constexpr Duration kStepTimeout = std::chrono::seconds(60);
 constexpr Duration kFarewellTimeout = std::chrono::seconds(2);
-// While waiting for the first byte, which may overtake `go`.
-constexpr Duration kFirstByteStep = std::chrono::milliseconds(1);
 constexpr Duration kRetry = std::chrono::microseconds(200);
 constexpr Duration kIdleStep = std::chrono::milliseconds(200);
 
@@ -39,17 +37,19 @@ ServerSession::ServerSession(const Options& options, Reporter& reporter, const E
 void ServerSession::enter(State state, Clock::time_point now) {
   state_ = state;
   state_since_ = now;
+  if (state == State::over) pinning_.reset();
 }
 
 bool ServerSession::drained() const noexcept {
-  return over() && control_.idle() && (!receiver_ || receiver_->idle());
+  return over() && control_.idle() && (!traffic_ || traffic_->idle());
 }
 
 void ServerSession::handle(const Completion& completion) {
   if (completion.kind == Completion::Kind::disconnected) return on_disconnected();
   if (completion.kind != Completion::Kind::transfer) return;
-  if (purpose_of(completion.cookie) == Purpose::data_receive) {
-    if (receiver_) receiver_->on_completion(completion);
+  const Purpose purpose = purpose_of(completion.cookie);
+  if (purpose == Purpose::data_receive || purpose == Purpose::data_send) {
+    if (traffic_) traffic_->on_completion(completion);
     return;
   }
   auto event = control_.on_completion(completion);
@@ -61,20 +61,19 @@ void ServerSession::handle(const Completion& completion) {
   }
   if (event->message) handle_message(*event->message);
   if (event->blob == kHeaderTag && state_ == State::header) prepare();
-  if (event->blob == kDigestTag) digests_here_ = true;
+  if (event->blob == kDigestTag && traffic_) traffic_->on_digests();
 }
 
 void ServerSession::handle_message(const Json& message) {
   const std::string kind = kind_of(message);
   if (kind == kind::error) return abandon(fmt::format("the client says: {}", error_text(message)));
   if (kind == kind::test && state_ == State::greeting) return on_test(message);
-  if (kind == kind::go && state_ == State::ready) return start_measuring(Clock::now());
+  if (kind == kind::go && state_ == State::ready) return start_traffic(Clock::now());
   if (kind == kind::go && state_ == State::running) return;
-  if (kind == kind::done && state_ == State::running && !sender_report_) {
-    auto report = sender_report_from(message);
-    if (!report) return abandon(explain(report.error()));
-    sender_report_ = *report;
-    return;
+  if (state_ == State::running) {
+    auto known = traffic_->on_message(kind, message);
+    if (!known) return abandon(explain(known.error()));
+    if (*known) return;
   }
   abandon(
       fmt::format("the client sent a message \"{}\" that means nothing here", printable(kind, 40)));
@@ -84,53 +83,68 @@ void ServerSession::on_test(const Json& message) {
   auto plan = plan_from(message);
   if (!plan) return abandon(explain(plan.error()));
   plan_ = std::move(*plan);
-  asked_ = true;
+  enter(State::requested, Clock::now());
+}
+
+void ServerSession::begin() {
+  admitted_ = true;
+  if (plan_.server_output) reporter_.record();
+  if (plan_.server_cpu) {
+    auto pinning = ThreadPinning::pin_others(*plan_.server_cpu);
+    if (!pinning) {
+      return abandon(
+          fmt::format("-A of the client: at the server there is {}", pinning.error().context));
+    }
+    pinning_.emplace(std::move(*pinning));
+  }
   if (plan_.mode == Mode::stream) return prepare();
   enter(State::header, Clock::now());
   auto expected = control_.expect_blob(kHeaderTag, plan_.header_bytes);
   if (!expected) abandon(explain(expected.error()));
 }
 
+Result<void> ServerSession::prepare_stream() {
+  if (plan_.server_sends()) {
+    auto source = StreamSource::create(plan_);
+    if (!source) return tl::unexpected(std::move(source.error()));
+    source_ = std::make_unique<StreamSource>(std::move(*source));
+    traffic_->send_from(*source_);
+  }
+  if (!plan_.client_sends()) return {};
+  auto sink = StreamSink::create(plan_);
+  if (!sink) return tl::unexpected(std::move(sink.error()));
+  sink_ = std::move(*sink);
+  return traffic_->receive_into(*sink_);
+}
+
+Result<void> ServerSession::prepare_file() {
+  auto sink = FileSink::create(plan_, control_.blob(kHeaderTag), options_.output);
+  if (!sink) return tl::unexpected(std::move(sink.error()));
+  sink_ = std::move(*sink);
+  plan_.transfers = sink_->expected().value_or(0);
+  auto expected = control_.expect_blob(kDigestTag, plan_.transfers * kDigestBytes);
+  if (!expected) return expected;
+  return traffic_->receive_into(*sink_, options_.output);
+}
+
 void ServerSession::prepare() {
-  if (plan_.mode == Mode::stream) {
-    auto sink = StreamSink::create(plan_);
-    if (!sink) return abandon(explain(sink.error()));
-    sink_ = std::move(*sink);
-    digests_here_ = true;
-  } else {
-    auto sink = FileSink::create(plan_, control_.blob(kHeaderTag), options_.output);
-    if (!sink) return abandon(explain(sink.error()));
-    sink_ = std::move(*sink);
-    plan_.transfers = sink_->expected().value_or(0);
-    auto expected = control_.expect_blob(kDigestTag, plan_.transfers * kDigestBytes);
-    if (!expected) return abandon(explain(expected.error()));
-  }
-  receiver_.emplace(connection_, *sink_);
-  meter_.emplace(plan_.interval, plan_.omit);
-  auto posted = receiver_->post();
-  if (!posted) return abandon(explain(posted.error()));
-  post_again_ = !*posted;
-  if (auto sent = control_.send(simple_message(kind::ready)); !sent) {
-    return abandon(explain(sent.error()));
-  }
+  traffic_.emplace(plan_, false, connection_, control_,
+                   options_.interval.count() != 0 ? &reporter_ : nullptr);
+  auto prepared = plan_.mode == Mode::stream ? prepare_stream() : prepare_file();
+  if (prepared) prepared = control_.send(simple_message(kind::ready));
+  if (!prepared) return abandon(explain(prepared.error()));
   enter(State::ready, Clock::now());
 }
 
-void ServerSession::start_measuring(Clock::time_point now) {
+void ServerSession::start_traffic(Clock::time_point now) {
   const ConnectionStats stats = connection_.stats().value_or(ConnectionStats{});
-  StartInfo info{endpoint_->local_address(),
-                 connection_.remote_address(),
-                 plan_,
-                 "",
-                 0,
-                 stats.max_datagram,
-                 test_number_,
-                 endpoint_->stats().value_or(EndpointStats{}).engine};
-  reporter_.on_start(info);
-  usage_.restart();
-  meter_->start(now, 0);
-  last_movement_ = now;
+  reporter_.on_start({endpoint_->local_address(), connection_.remote_address(), plan_, false,
+                      plan_.server_sends() ? stats.controller : "",
+                      plan_.server_sends() ? options_.rate_bps : 0, stats.max_datagram,
+                      test_number_, endpoint_->stats().value_or(EndpointStats{}).engine});
+  last_moved_ = now;
   enter(State::running, now);
+  if (auto started = traffic_->start(now); !started) abandon(explain(started.error()));
 }
 
 void ServerSession::tick(Clock::time_point now) {
@@ -138,77 +152,22 @@ void ServerSession::tick(Clock::time_point now) {
   if (auto flushed = control_.flush(); !flushed && state_ < State::failing) {
     return abandon(explain(flushed.error()));
   }
-  if (state_ == State::ready && receiver_->placed_bytes() != 0) start_measuring(now);
+  if (state_ == State::ready && traffic_->moving()) start_traffic(now);
   if (state_ == State::running) {
-    auto posted = receiver_->post();
-    if (!posted) return abandon(explain(posted.error()));
-    post_again_ = !*posted;
-    measure(now);
-    work();
-    if (state_ == State::running && complete()) conclude();
+    auto advanced = traffic_->advance(now);
+    if (!advanced) return abandon(explain(advanced.error()));
+    if (traffic_->complete()) conclude();
   }
   check_time(now);
 }
 
-void ServerSession::measure(Clock::time_point now) {
-  if (meter_->finished()) return;
-  const bool omitting = meter_->omitting();
-  const bool time_is_up =
-      plan_.time.count() != 0 && !omitting && now >= meter_->counted_from() + plan_.time;
-  const std::uint64_t verified = receiver_->verified_bytes();
-  if (!time_is_up && !receiver_->all_ended() && !sender_report_) {
-    keep(meter_->advance(now, verified));
-    if (omitting && !meter_->omitting()) usage_.restart();
-    return;
-  }
-  keep(meter_->finish(now, verified));
-  // What follows, such as flushing a file, is not part of the measurement.
-  report_.cpu_percent = usage_.cpu_percent();
-  report_.peak_rss_mib = usage_.peak_rss_mib();
-}
-
-void ServerSession::keep(const std::optional<Interval>& interval) {
-  if (!interval || plan_.interval.count() == 0) return;
-  intervals_.push_back(*interval);
-  if (options_.interval.count() != 0) reporter_.on_interval({*interval, std::nullopt});
-}
-
-void ServerSession::work() {
-  auto more = sink_->work();
-  if (!more) return abandon(explain(more.error()));
-  work_left_ = *more;
-}
-
-bool ServerSession::complete() const {
-  if (!sender_report_ || !digests_here_ || work_left_ || !meter_->finished()) return false;
-  return !sink_->expected() || receiver_->all_ended() || sender_report_->interrupted ||
-         sender_report_->failed != 0;
-}
-
 void ServerSession::conclude() {
-  report_.bytes = meter_->bytes();
-  report_.seconds = std::chrono::duration<double>(meter_->duration()).count();
-  report_.completed = receiver_->completed();
-  report_.failed = receiver_->failed();
-  report_.intervals = intervals_;
-  receiver_->stop();
-  if (!receiver_->first_failure().empty()) {
-    report_.problems.push_back(fmt::format("a transfer ended {}", receiver_->first_failure()));
-  }
-  if (sender_report_->failed != 0) report_.problems.emplace_back("transfers failed at the client");
-  if (report_.completed == 0 && plan_.transfers != 0) {
-    report_.problems.emplace_back("nothing arrived");
-  }
-  auto concluded = sink_->conclude(control_.blob(kDigestTag), report_.problems);
-  if (!concluded) return abandon(explain(concluded.error()));
-  report_.digest_ok = report_.problems.empty();
-  if (!report_.digest_ok) sink_->discard();
-  if (report_.digest_ok && plan_.mode == Mode::file) report_.output = options_.output;
-  succeeded_ = report_.digest_ok && !sender_report_->interrupted;
-  if (auto sent = control_.send(to_message(report_)); !sent) {
-    return abandon(explain(sent.error()));
-  }
-  report(sender_report_->interrupted ? "the client was interrupted" : "");
+  succeeded_ = traffic_->good();
+  report(traffic_->interrupted() ? "the client was interrupted" : "");
+  std::optional<Transcript> transcript;
+  if (plan_.server_output) transcript = reporter_.take_transcript();
+  auto sent = control_.send(finished_message(transcript ? &*transcript : nullptr));
+  if (!sent) return abandon(explain(sent.error()));
   enter(State::reporting, Clock::now());
 }
 
@@ -216,8 +175,7 @@ void ServerSession::abandon(std::string_view why) {
   if (state_ >= State::failing) return;
   succeeded_ = false;
   farewell_ = why;
-  if (receiver_) receiver_->stop();
-  if (sink_) sink_->discard();
+  if (traffic_) traffic_->abandon(Clock::now());
   // Best effort: a client that cannot be told this way reads the reason of the close.
   static_cast<void>(control_.send(error_message(why)));
   report(std::string(why));
@@ -225,14 +183,11 @@ void ServerSession::abandon(std::string_view why) {
 }
 
 void ServerSession::on_disconnected() {
-  const std::string reason = printable(connection_.reason());
   if (state_ < State::reporting) {
     succeeded_ = false;
-    if (receiver_) receiver_->stop();
-    if (sink_) sink_->discard();
-    report(fmt::format("the client left before the test was over ({}{}{})",
-                       longhaul::to_string(connection_.status()), reason.empty() ? "" : ": ",
-                       reason));
+    if (traffic_) traffic_->abandon(Clock::now());
+    report(fmt::format("the client left before the test was over: {}",
+                       explain(ended_error(connection_))));
   }
   enter(State::over, Clock::now());
 }
@@ -243,17 +198,18 @@ void ServerSession::check_time(Clock::time_point now) {
     case State::greeting:
       if (since > kGreetingTimeout) abandon("the client asked for no test in time");
       break;
+    case State::requested:
     case State::header:
     case State::ready:
       if (since > kStepTimeout) abandon("the client went silent before the test began");
       break;
     case State::running: {
-      const std::uint64_t placed = receiver_->placed_bytes();
-      if (placed != last_placed_ || work_left_) {
-        last_placed_ = placed;
-        last_movement_ = now;
+      const std::uint64_t movement = traffic_->movement();
+      if (movement != last_movement_ || traffic_->working()) {
+        last_movement_ = movement;
+        last_moved_ = now;
       }
-      if (now - last_movement_ > kStepTimeout) abandon("nothing has arrived for a minute");
+      if (now - last_moved_ > kStepTimeout) abandon("nothing has moved for a minute");
       break;
     }
     case State::reporting:
@@ -272,15 +228,10 @@ void ServerSession::check_time(Clock::time_point now) {
 }
 
 Clock::time_point ServerSession::next_look(Clock::time_point now) const {
-  if (state_ == State::running && work_left_) return now;
   Clock::time_point next = now + kIdleStep;
-  if (post_again_ || control_.waiting() || !control_.all_sent()) next = now + kRetry;
-  if (state_ == State::ready) next = std::min(next, now + kFirstByteStep);
-  if (state_ == State::running) {
-    if (const auto mark = meter_->next_mark()) next = std::min(next, *mark);
-    if (plan_.time.count() != 0 && !meter_->omitting() && !meter_->finished()) {
-      next = std::min(next, meter_->counted_from() + plan_.time);
-    }
+  if (control_.waiting() || !control_.all_sent()) next = now + kRetry;
+  if (state_ == State::ready || state_ == State::running) {
+    next = std::min(next, traffic_->next_look(now));
   }
   return next;
 }
@@ -288,19 +239,15 @@ Clock::time_point ServerSession::next_look(Clock::time_point now) const {
 void ServerSession::report(std::string error) {
   if (reported_) return;
   reported_ = true;
-  if (!meter_ || !meter_->started()) {
-    reporter_.on_error(fmt::format("client {}: {}", to_string(connection_.remote_address()),
-                                   error.empty() ? "no test" : error));
-    return;
-  }
+  const std::string client = fmt::format("client {}: {}", to_string(connection_.remote_address()),
+                                         error.empty() ? "no test" : error);
+  // While another's test is on its way, this is no part of its report.
+  if (!admitted_) return reporter_.on_note(client);
+  if (!traffic_ || !traffic_->started()) return reporter_.on_error(client);
   Summary summary;
-  summary.sending = false;
   summary.plan = plan_;
-  summary.sender = sender_report_;
-  if (sender_report_ && meter_->finished()) summary.receiver = report_;
-  if (!meter_->finished()) meter_->finish(Clock::now(), receiver_->verified_bytes());
-  summary.local_bytes = meter_->bytes();
-  summary.local_seconds = std::chrono::duration<double>(meter_->duration()).count();
+  summary.at_client = false;
+  summary.directions = traffic_->summary();
   summary.error = std::move(error);
   reporter_.on_end(summary);
 }

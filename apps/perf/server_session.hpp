@@ -6,13 +6,13 @@
 #include <optional>
 #include <string>
 
-#include "apps/common/process_usage.hpp"
+#include "apps/common/affinity.hpp"
 #include "apps/perf/control_channel.hpp"
-#include "apps/perf/intervals.hpp"
 #include "apps/perf/messages.hpp"
-#include "apps/perf/receiver.hpp"
 #include "apps/perf/report.hpp"
 #include "apps/perf/sink.hpp"
+#include "apps/perf/source.hpp"
+#include "apps/perf/traffic.hpp"
 #include "longhaul/endpoint.hpp"
 
 namespace longhaul::apps::perf {
@@ -39,17 +39,20 @@ class ServerSession {
   bool over() const noexcept { return state_ == State::over; }
   /// Over, and none of its memory is the library's: it may go.
   bool drained() const noexcept;
-  /// A test was asked for: this was no stray visitor, even if the test could not begin.
-  bool was_test() const noexcept { return asked_; }
+  /// The client asks for a test that makes sense and waits for `begin()` or `abandon()`.
+  bool wants_test() const noexcept { return state_ == State::requested; }
+  /// From now on this is the server's test.
+  void begin();
   bool succeeded() const noexcept { return succeeded_; }
 
  private:
   enum class State : std::uint8_t {
     greeting,   ///< waits for `test`
+    requested,  ///< waits for `begin()`
     header,     ///< waits for the raw header of a file
     ready,      ///< receives are posted; waits for `go` or the first byte
-    running,    ///< data arrives until the sender's `done`
-    reporting,  ///< results are on their way; waits for the client to close
+    running,    ///< data crosses until both ends have reported
+    reporting,  ///< the last word are on their way; waits for the client to close
     failing,    ///< an error is on its way
     closing,    ///< our close is on its way
     over,
@@ -60,11 +63,9 @@ class ServerSession {
   void on_test(const Json& message);
   void on_disconnected();
   void prepare();
-  void start_measuring(Clock::time_point now);
-  void measure(Clock::time_point now);
-  void keep(const std::optional<Interval>& interval);
-  void work();
-  bool complete() const;
+  Result<void> prepare_stream();
+  Result<void> prepare_file();
+  void start_traffic(Clock::time_point now);
   void conclude();
   void check_time(Clock::time_point now);
   void report(std::string error);
@@ -81,19 +82,13 @@ class ServerSession {
 
   TestPlan plan_;
   std::unique_ptr<Sink> sink_;
-  std::optional<Receiver> receiver_;
-  std::optional<IntervalMeter> meter_;
-  ProcessUsage usage_;
-  std::vector<Interval> intervals_;
-  std::optional<SenderReport> sender_report_;
-  ReceiverReport report_;
+  std::unique_ptr<Source> source_;
+  std::optional<Traffic> traffic_;
+  std::optional<ThreadPinning> pinning_;
   std::string farewell_;
-  std::uint64_t last_placed_ = 0;
-  Clock::time_point last_movement_{};
-  bool digests_here_ = false;
-  bool work_left_ = false;
-  bool post_again_ = false;
-  bool asked_ = false;
+  std::uint64_t last_movement_ = 0;
+  Clock::time_point last_moved_{};
+  bool admitted_ = false;
   bool reported_ = false;
   bool succeeded_ = false;
 };

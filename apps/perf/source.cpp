@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "apps/perf/source.hpp"
 
+#include <fmt/format.h>
+
 #include <limits>
 
 #include "apps/common/pattern.hpp"
+#include "apps/common/units.hpp"
 #include "apps/perf/digest.hpp"
 
 namespace longhaul::apps::perf {
@@ -23,6 +26,13 @@ Result<StreamSource> StreamSource::create(const TestPlan& plan) {
   if (plan.bytes > std::numeric_limits<std::uint64_t>::max() - kStreamSlack) {
     return fail(ErrorCode::invalid_argument,
                 "the transfers are too large; choose a smaller --size");
+  }
+  if (plan.bytes > available_memory() / 4 * 3) {
+    return fail(
+        ErrorCode::budget_exceeded,
+        fmt::format("a transfer of {} does not fit the memory of the sender ({} available); "
+                    "use a smaller --size",
+                    format_bytes(plan.bytes), format_bytes(available_memory())));
   }
   StreamSource source;
   auto data = Buffer::allocate(plan.bytes + kStreamSlack, "data to send");

@@ -40,7 +40,7 @@ Result<std::unique_ptr<StreamSink>> StreamSink::create(const TestPlan& plan) {
   const auto total = checked_product(window, plan.bytes);
   if (!total || *total > available_memory() / 4 * 3) {
     return fail(ErrorCode::budget_exceeded,
-                fmt::format("{} receives of {} posted ahead do not fit the memory of the server "
+                fmt::format("{} receives of {} posted ahead do not fit the memory of the receiver "
                             "({} available); use a smaller --size or -P",
                             window, format_bytes(plan.bytes), format_bytes(available_memory())));
   }

@@ -2,7 +2,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdio>
+#include <string>
+#include <utility>
 
 #include "apps/common/units.hpp"
 #include "apps/perf/report.hpp"
@@ -43,7 +44,7 @@ double percent(std::uint64_t part, std::uint64_t whole) {
 
 class TextReporter : public Reporter {
  public:
-  explicit TextReporter(bool terminal) : terminal_(terminal) {}
+  explicit TextReporter(Output& output) : output_(output), terminal_(output.terminal()) {}
 
   void on_listening(const std::vector<SocketAddress>& addresses, std::uint64_t test) override {
     std::string where;
@@ -60,6 +61,8 @@ class TextReporter : public Reporter {
   void on_start(const StartInfo& info) override {
     print(fmt::format("Connected to {} from port {}, engine {}\n", to_string(info.remote),
                       info.local.port, info.engine));
+    both_ = info.plan.direction == Direction::both;
+    at_client_ = info.at_client;
     const std::string rate =
         info.rate_bps == 0 ? ""
                            : fmt::format(" at {}", format_rate(static_cast<double>(info.rate_bps)));
@@ -68,19 +71,25 @@ class TextReporter : public Reporter {
                         info.max_datagram));
     }
     print(fmt::format("{}\n", describe(info.plan)));
+    if (both_) print("Both ends send: TX leaves this end, RX arrives\n");
+    if (info.plan.direction == Direction::reverse) {
+      print(at_client_ ? "Reverse: the server sends\n" : "Reverse: this end sends\n");
+    }
     heading_due_ = true;
   }
 
   void on_interval(const IntervalLine& line) override {
     if (heading_due_) {
-      print(fmt::format("Interval                    Transfer         Bitrate{}\n",
-                        line.path ? "   Retransmitted    Lost     RTT ms       Window" : ""));
+      print(fmt::format(
+          "{}Interval                    Transfer         Bitrate{}\n", both_ ? "        " : "",
+          line.path || both_ ? "   Retransmitted    Lost     RTT ms       Window" : ""));
       heading_due_ = false;
     }
     const Interval& interval = line.interval;
-    std::string text = interval_text(std::chrono::duration<double>(interval.begin).count(),
-                                     std::chrono::duration<double>(interval.end).count(),
-                                     interval.bytes, interval.bits_per_second());
+    std::string text = role(line.sending);
+    text += interval_text(std::chrono::duration<double>(interval.begin).count(),
+                          std::chrono::duration<double>(interval.end).count(), interval.bytes,
+                          interval.bits_per_second());
     if (line.path) {
       text += fmt::format("  {:>14}  {:>6}  {:>9.3f}  {:>11}",
                           format_bytes(line.path->retransmitted_bytes), line.path->packets_lost,
@@ -99,72 +108,94 @@ class TextReporter : public Reporter {
                                8.0 * static_cast<double>(total - std::min(bytes, total)) / rate)
                  : "";
     // \x1b[K clears what a longer line left behind.
-    std::fputs(fmt::format("\r[{}{}] {:3.0f} %  {}  {}  {}\x1b[K", std::string(filled, '#'),
-                           std::string(kBarWidth - filled, ' '), 100 * share, format_bytes(bytes),
-                           format_rate(rate), left)
-                   .c_str(),
-               stdout);
-    std::fflush(stdout);
+    output_.write(fmt::format("\r[{}{}] {:3.0f} %  {}  {}  {}\x1b[K", std::string(filled, '#'),
+                              std::string(kBarWidth - filled, ' '), 100 * share,
+                              format_bytes(bytes), format_rate(rate), left));
     bar_shown_ = true;
   }
 
   void on_end(const Summary& summary) override;
   void on_error(std::string_view text) override {
     clear_bar();
-    std::fflush(stdout);
-    std::fputs(fmt::format("longhaul-perf: error: {}\n", text).c_str(), stderr);
+    output_.complain(fmt::format("error: {}", text));
   }
   void on_note(std::string_view text) override {
     clear_bar();
-    std::fflush(stdout);
-    std::fputs(fmt::format("longhaul-perf: {}\n", text).c_str(), stderr);
+    output_.complain(text);
+  }
+  void record() override {
+    recording_ = true;
+    transcript_.clear();
+  }
+  Transcript take_transcript() override {
+    recording_ = false;
+    return {std::exchange(transcript_, {}), false};
   }
 
  private:
   void print(const std::string& text) {
     clear_bar();
-    std::fputs(text.c_str(), stdout);
-    // Into a pipe as well: a reader follows the test line by line.
-    std::fflush(stdout);
+    if (recording_ && transcript_.size() < kMessageMax) transcript_ += text;
+    output_.write(text);
   }
   void clear_bar() {
     if (!bar_shown_) return;
-    std::fputs("\r\x1b[K", stdout);
+    output_.write("\r\x1b[K");
     bar_shown_ = false;
   }
+  /// iperf3's words for who sends, seen from this end.
+  std::string role(bool sending) const {
+    if (!both_) return {};
+    return fmt::format("[{}X-{}]  ", sending ? 'T' : 'R', at_client_ ? 'C' : 'S');
+  }
+  void print_direction(const TestPlan& plan, const DirectionSummary& summary);
   void print_sender(const SenderReport& report);
-  void print_verdict(const Summary& summary, const ReceiverReport& report);
+  void print_verdict(const TestPlan& plan, const DirectionSummary& summary,
+                     const ReceiverReport& report);
 
+  Output& output_;
   bool terminal_;
+  bool both_ = false;
+  bool at_client_ = true;
+  bool recording_ = false;
+  std::string transcript_;
   bool bar_shown_ = false;
   bool heading_due_ = false;
 };
 
 void TextReporter::print_sender(const SenderReport& report) {
-  print(fmt::format(
-      "Transfers   {} completed, {} failed; completion p50 {:.3f}  p90 {:.3f}  "
-      "p99 {:.3f}  max {:.3f} ms\n",
-      report.completed, report.failed, report.p50_ms, report.p90_ms, report.p99_ms, report.max_ms));
-  print(fmt::format("Packets     {} sent, {} lost ({:.2g} %); {} retransmitted, {} of repair\n",
+  std::string times;
+  if (report.completed != 0) {
+    times = fmt::format("; completion p50 {:.3f}  p90 {:.3f}  p99 {:.3f}  max {:.3f} ms",
+                        report.p50_ms, report.p90_ms, report.p99_ms, report.max_ms);
+  }
+  print(fmt::format("Transfers   {} completed, {} failed{}\n", report.completed, report.failed,
+                    times));
+  if (!report.whole && report.packets_sent == 0) {
+    print("Packets     not known: the connection was gone before they could be counted\n");
+    return;
+  }
+  print(fmt::format("Packets     {} sent, {} lost ({:.2g} %); {} retransmitted, {} of repair{}\n",
                     report.packets_sent, report.packets_lost,
                     percent(report.packets_lost, report.packets_sent),
-                    format_bytes(report.retransmitted_bytes), format_bytes(report.repair_bytes)));
+                    format_bytes(report.retransmitted_bytes), format_bytes(report.repair_bytes),
+                    report.whole ? "" : " (up to the last line above)"));
   print(fmt::format("RTT         min {:.3f}  smoothed {:.3f} ms\n", report.rtt_min_ms,
                     report.rtt_smoothed_ms));
 }
 
-void TextReporter::print_verdict(const Summary& summary, const ReceiverReport& report) {
+void TextReporter::print_verdict(const TestPlan& plan, const DirectionSummary& summary,
+                                 const ReceiverReport& report) {
   for (const std::string& problem : report.problems) {
     print(fmt::format("Problem     {}\n", printable(problem, 300)));
   }
   if (!report.output.empty()) print(fmt::format("Output      {}\n", printable(report.output)));
-  std::string unit = summary.plan.mode == Mode::file ? "tensor" : "transfer";
+  std::string unit = plan.mode == Mode::file ? "tensor" : "transfer";
   if (report.completed != 1) unit += 's';
   if (report.digest_ok) {
     // A timed test ends amid transfers: their bytes count, they do not.
     print(fmt::format("digest ok: {} {}{}, {} verified at the receiver\n", report.completed, unit,
-                      summary.plan.mode == Mode::file ? "" : " complete",
-                      format_bytes(report.bytes)));
+                      plan.mode == Mode::file ? "" : " complete", format_bytes(report.bytes)));
   } else if (summary.sender && summary.sender->interrupted) {
     print(fmt::format("interrupted: {} {} had arrived, {} verified\n", report.completed, unit,
                       format_bytes(report.bytes)));
@@ -174,17 +205,17 @@ void TextReporter::print_verdict(const Summary& summary, const ReceiverReport& r
   }
 }
 
-void TextReporter::on_end(const Summary& summary) {
-  print("- - - - - - - - - - - - - - - - - - - - - - - - - - - - - -\n");
+void TextReporter::print_direction(const TestPlan& plan, const DirectionSummary& summary) {
+  const std::string tag = role(summary.sending);
   if (summary.local_seconds > 0 && (summary.sending || !summary.receiver)) {
     print(fmt::format(
-        "{}  {}\n",
+        "{}{}  {}\n", tag,
         interval_text(0, summary.local_seconds, summary.local_bytes,
                       8.0 * static_cast<double>(summary.local_bytes) / summary.local_seconds),
         summary.sending ? "sent" : "received"));
   }
   if (summary.receiver) {
-    print(fmt::format("{}  received and verified\n",
+    print(fmt::format("{}{}  received and verified\n", tag,
                       interval_text(0, summary.receiver->seconds, summary.receiver->bytes,
                                     goodput_bps(*summary.receiver))));
   }
@@ -196,14 +227,27 @@ void TextReporter::on_end(const Summary& summary) {
                     summary.sender->cpu_percent, summary.receiver->cpu_percent,
                     summary.sender->peak_rss_mib, summary.receiver->peak_rss_mib));
   }
-  if (summary.receiver) print_verdict(summary, *summary.receiver);
+  if (summary.receiver) print_verdict(plan, summary, *summary.receiver);
+}
+
+void TextReporter::on_end(const Summary& summary) {
+  both_ = summary.directions.size() > 1;
+  at_client_ = summary.at_client;
+  print("- - - - - - - - - - - - - - - - - - - - - - - - - - - - - -\n");
+  for (const DirectionSummary& direction : summary.directions) {
+    print_direction(summary.plan, direction);
+  }
+  if (summary.server_output) {
+    print(fmt::format("\nServer output:\n{}{}", summary.server_output->text,
+                      summary.server_output->text.ends_with('\n') ? "" : "\n"));
+  }
   if (!summary.error.empty()) on_error(summary.error);
 }
 
 }  // namespace
 
-std::unique_ptr<Reporter> make_text_reporter(bool terminal) {
-  return std::make_unique<TextReporter>(terminal);
+std::unique_ptr<Reporter> make_text_reporter(Output& output) {
+  return std::make_unique<TextReporter>(output);
 }
 
 }  // namespace longhaul::apps::perf

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -36,7 +37,9 @@ constexpr std::size_t ip_udp_overhead(AddressFamily family) noexcept {
   return family == AddressFamily::ipv4 ? 28 : 48;
 }
 
-/// Resolves a name or numeric address. Blocks in the system's resolver; call it off the worker.
-LONGHAUL_API Result<SocketAddress> resolve(std::string_view host, std::uint16_t port);
+/// Resolves a name or numeric address; with `family`, to an address of that family only. Blocks in
+/// the system's resolver; call it off the worker.
+LONGHAUL_API Result<SocketAddress> resolve(std::string_view host, std::uint16_t port,
+                                           std::optional<AddressFamily> family = std::nullopt);
 
 }  // namespace longhaul

@@ -37,6 +37,8 @@ struct EndpointConfig {
   std::string engine = "auto";
   /// Address to bind. Port 0 lets the system choose; see `Endpoint::local_address()`.
   SocketAddress local{};
+  /// Interface all packets take, whatever the routes say (SO_BINDTODEVICE); empty = by the routes.
+  std::string device;
   ThreadMode threads = ThreadMode::worker_threads;
   /// Core the worker is pinned to; none = wherever the scheduler puts it.
   std::optional<unsigned> worker_cpu;

@@ -29,6 +29,7 @@ class LONGHAUL_API Connection {
 
   bool valid() const noexcept { return state_ != nullptr; }
   std::uint64_t id() const noexcept;
+  /// Where the peer is now: a peer that changes its address is followed once it proved the new one.
   SocketAddress remote_address() const;
   /// pending while connecting, completed when open, otherwise why it ended. It ends after its
   /// transfers have.

@@ -18,6 +18,7 @@ Result<std::unique_ptr<io::Backend>> open_kernel(const EndpointConfig& config) {
   options.engine = io::kernel::engine_named(config.engine).value_or(options.engine);
   options.one_thread = config.threads == ThreadMode::worker_threads;
   options.log = config.log;
+  options.device = config.device;
   return io::kernel::KernelBackend::open(options);
 }
 

@@ -31,7 +31,7 @@ std::uint64_t Connection::id() const noexcept {
 }
 
 SocketAddress Connection::remote_address() const {
-  return state_ == nullptr ? SocketAddress{} : state_->remote;
+  return state_ == nullptr ? SocketAddress{} : state_->remote();
 }
 
 Status Connection::status() const noexcept {
@@ -76,7 +76,7 @@ Result<void> Connection::wait_connected(std::optional<Duration> timeout) const {
   const bool settled = endpoint.wait(state_->waiting, done, timeout);
   if (endpoint.foreign()) return tl::unexpected(endpoint.closed_error());
   if (!settled) {
-    return fail(ErrorCode::timed_out, "still connecting to " + to_string(state_->remote));
+    return fail(ErrorCode::timed_out, "still connecting to " + to_string(state_->remote()));
   }
   if (state_->ended()) return fail(state_->error, state_->reason);
   return {};

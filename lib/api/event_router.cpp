@@ -78,6 +78,13 @@ void EventRouter::apply(const endpoint::ConnectionEvent& event) {
   const auto found = connections_.find(event.connection);
   if (found == connections_.end()) return;
   const std::shared_ptr<ConnectionState> connection = found->second;
+  if (event.kind == endpoint::ConnectionEvent::Kind::moved) {
+    logger_.log(LogLevel::info, "connection " + std::to_string(connection->id) + " moved from " +
+                                    to_string(connection->remote()) + " to " +
+                                    to_string(event.remote));
+    connection->set_remote(event.remote);
+    return;
+  }
   if (event.kind == endpoint::ConnectionEvent::Kind::connected) {
     wanted_ = connection->announce;
     completion_ = completion_of(Completion::Kind::connected, *connection, event.status);
@@ -179,8 +186,9 @@ void EventRouter::log_end(const ConnectionState& connection, Status status,
   if (status == Status::internal) level = LogLevel::error;
   if (status == Status::peer_lost) level = LogLevel::warning;
   logger_.log(level, "connection " + std::to_string(connection.id) + " with " +
-                         to_string(connection.remote) + " ended " + std::string(to_string(status)) +
-                         (reason.empty() ? "" : ": ") + std::string(reason));
+                         to_string(connection.remote()) + " ended " +
+                         std::string(to_string(status)) + (reason.empty() ? "" : ": ") +
+                         std::string(reason));
 }
 
 void EventRouter::finish(Status status, std::string_view reason) {

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -83,10 +84,9 @@ struct TransferState final : runtime::Owner {
 struct ConnectionState final : runtime::Owner {
   ConnectionState(std::shared_ptr<EndpointImpl> of, endpoint::ConnectionId connection,
                   const SocketAddress& peer)
-      : Owner(Kind::connection, connection), endpoint(std::move(of)), remote(peer) {}
+      : Owner(Kind::connection, connection), endpoint(std::move(of)), remote_(peer) {}
 
   const std::shared_ptr<EndpointImpl> endpoint;
-  const SocketAddress remote;
   const std::shared_ptr<Outstanding> outstanding = std::make_shared<Outstanding>();
   std::uint64_t cookie = 0;
   bool announce = true;  ///< whether a `connected` completion is wanted
@@ -101,6 +101,20 @@ struct ConnectionState final : runtime::Owner {
     const Status now = status.load(std::memory_order_acquire);
     return now != Status::pending && now != Status::completed;
   }
+
+  /// Where the peer is now; it may move.
+  SocketAddress remote() const {
+    const std::lock_guard lock(remote_mutex_);
+    return remote_;
+  }
+  void set_remote(const SocketAddress& peer) {
+    const std::lock_guard lock(remote_mutex_);
+    remote_ = peer;
+  }
+
+ private:
+  mutable std::mutex remote_mutex_;
+  SocketAddress remote_;
 };
 
 }  // namespace longhaul::api

@@ -104,6 +104,12 @@ void Connection::handle_version_negotiation(std::span<const std::uint32_t> versi
   check_failures();
 }
 
+void Connection::handle_refusal(Timestamp now) {
+  if (!connecting()) return;
+  life_.handshake.on_refusal(now);
+  check_failures();
+}
+
 void Connection::handle_reset(const wire::ResetToken& token) {
   if (!life_.handshake.established() || life_.handshake.peer().reset_token != token) return;
   if (!life_.closing.is_open()) return life_.closing.finish();

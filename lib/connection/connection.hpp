@@ -60,6 +60,12 @@ class Connection {
   [[nodiscard]] bool handle_initial(Timestamp now, std::span<const std::byte> frames);
   void handle_long_packet(Timestamp now, const wire::LongPacket& packet);
   void handle_version_negotiation(std::span<const std::uint32_t> versions);
+  /// Somebody says that nobody listens at the peer's address. Nothing once established.
+  void handle_refusal(Timestamp now);
+  /// Open, but not established yet.
+  bool connecting() const noexcept {
+    return life_.closing.is_open() && !life_.handshake.established();
+  }
   void handle_reset(const wire::ResetToken& token);
 
   const ConnectionConfig& config() const noexcept { return config_; }
@@ -108,6 +114,7 @@ class Connection {
   bool handle_frame(Timestamp now, const wire::Frame& frame);
   bool handle_ack(Timestamp now, const wire::Ack& ack);
   Duration all_sent_grace() const noexcept;
+  void on_moved(const SocketAddress& address);
   void settle(Timestamp now, TrafficClass c, const recovery::AckOutcome& outcome);
   void settle_lost(Timestamp now, std::span<const recovery::Settled> lost,
                    path::Path::Settlement& sums);

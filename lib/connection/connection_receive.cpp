@@ -135,8 +135,7 @@ bool Connection::handle_frame(Timestamp now, const wire::Frame& frame) {
           },
           [&](const wire::PathResponse& response) {
             if (const auto address = validator_.on_response(response.data)) {
-              path_.set_remote(*address);
-              ++counts_.migrations;
+              on_moved(*address);
             }
             return true;
           },
@@ -153,6 +152,16 @@ bool Connection::handle_frame(Timestamp now, const wire::Frame& frame) {
           },
       },
       frame);
+}
+
+void Connection::on_moved(const SocketAddress& address) {
+  path_.set_remote(address);
+  ++counts_.migrations;
+  transfer::ConnectionEvent event;
+  event.kind = transfer::ConnectionEvent::Kind::moved;
+  event.connection = config_.id;
+  event.remote = address;
+  shared_.events->emplace_back(std::move(event));
 }
 
 // What left before ALL_SENT may still be behind it: other classes queue apart, and paths jitter.

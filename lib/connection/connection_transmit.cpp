@@ -32,16 +32,6 @@ constexpr Duration kProbeIntervalMax = std::chrono::milliseconds(250);
 constexpr std::int64_t kBurstPackets = 64;
 constexpr Duration kEarlyRepeatMin = std::chrono::milliseconds(1);
 constexpr Duration kEarlyRepeatMax = std::chrono::milliseconds(10);
-// One byte more than a stateless reset: a peer that lost its state answers only what is larger
-// than its answer, and on a quiet connection questions are all it gets.
-constexpr std::size_t kQuestionBytes = wire::kResetDatagramMin + 1;
-
-// PADDING is zero.
-std::size_t pad_question(std::span<std::byte> packet, std::size_t size) {
-  if (size >= kQuestionBytes || packet.size() < kQuestionBytes) return size;
-  std::ranges::fill(packet.subspan(size, kQuestionBytes - size), std::byte{0});
-  return kQuestionBytes;
-}
 
 }  // namespace
 
@@ -125,6 +115,12 @@ std::size_t Connection::begin_packet(base::TxDatagram& slot, wire::PacketType ty
 void Connection::finish_control(Timestamp now, Burst& burst, TrafficClass c, std::size_t size,
                                 recovery::SentPacket packet) {
   base::TxDatagram& slot = burst.slots[burst.used++];
+  // A peer that lost its memory answers only what is larger than its answer.
+  if (packet.outstanding && size <= wire::kResetDatagramMin &&
+      life_.liveness.silence(now) > 2 * path_.rtt().pto()) {
+    std::ranges::fill(slot.head.subspan(size, wire::kResetDatagramMin + 1 - size), std::byte{0});
+    size = wire::kResetDatagramMin + 1;
+  }
   slot.head_size = size;
   slot.departure = now;
   packet.sent_at = now;
@@ -192,7 +188,7 @@ bool Connection::transmit_control(Timestamp now, Burst& burst) {
                       now - control_.last_ping >= std::max(rtt, kPingSpacingMin);
   if (!packet.outstanding && (heartbeat || sample)) {
     if (const std::size_t written = wire::write_frame(wire::Ping{}, rest())) {
-      size = pad_question(slot.head, size + written);
+      size += written;
       packet.outstanding = true;
     }
   }
@@ -251,7 +247,7 @@ void Connection::transmit_markers(Timestamp now, Burst& burst) {
     const std::size_t written = wire::write_frame(wire::Ping{}, slot.head.subspan(begin));
     recovery::SentPacket packet;
     packet.outstanding = true;
-    finish_control(now, burst, c, pad_question(slot.head, begin + written), packet);
+    finish_control(now, burst, c, begin + written, packet);
     control_.markers.on_marker_sent(c, now, probe_interval_max());
   }
 }

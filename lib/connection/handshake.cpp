@@ -14,6 +14,9 @@ namespace {
 constexpr Duration kFirstRepeat = std::chrono::milliseconds(250);
 constexpr Duration kRepeatMax = std::chrono::seconds(1);
 constexpr std::uint32_t kDatagramMin = 1200;
+// A server that is just being started gets this long, and a forger has to keep it up.
+constexpr int kRefusalsMin = 3;
+constexpr Duration kRefusedFor = std::chrono::seconds(1);
 
 std::uint32_t milliseconds(Duration duration) {
   return static_cast<std::uint32_t>(
@@ -36,6 +39,11 @@ wire::TransportParameters own_parameters(const ConnectionConfig& config) {
   return own;
 }
 
+std::string in_words(const SocketAddress& address) {
+  const std::string text = to_string(address);
+  return fmt::format("UDP port {} of {}", address.port, text.substr(0, text.rfind(':')));
+}
+
 }  // namespace
 
 Handshake::Handshake(const ConnectionConfig& config, Timestamp now)
@@ -44,6 +52,7 @@ Handshake::Handshake(const ConnectionConfig& config, Timestamp now)
       peer_cid_(config.peer_cid),
       attempt_(config.attempt),
       peer_name_(to_string(config.remote)),
+      peer_where_(in_words(config.remote)),
       own_(own_parameters(config)) {
   if (role_ == Role::client) {
     send_at_ = now;
@@ -109,6 +118,13 @@ void Handshake::on_long_packet(Timestamp now, const wire::LongPacket& packet) {
   peer_cid_ = packet.header.source_id;
   if (sent_with_present_token_ == 1) rtt_sample_ = now - last_sent_;
   send_at_ = deadline_ = kNever;
+}
+
+void Handshake::on_refusal(Timestamp now) {
+  if (role_ != Role::client || established() || failure_ || heard_anything_) return;
+  if (refusals_++ == 0) first_refused_at_ = now;
+  if (refusals_ < kRefusalsMin || now - first_refused_at_ < kRefusedFor) return;
+  fail(ErrorCode::refused, fmt::format("nothing listens on {}", peer_where_));
 }
 
 void Handshake::on_version_negotiation(std::span<const std::uint32_t> versions) {

@@ -40,6 +40,9 @@ class Handshake {
   /// Client: what a server answered. Packets that do not fit are ignored.
   void on_long_packet(Timestamp now, const wire::LongPacket& packet);
   void on_version_negotiation(std::span<const std::uint32_t> versions);
+  /// Client: an ICMP message, which may be forged, says that nobody listens. Set-up fails once
+  /// several have said so for a while and the server has said nothing.
+  void on_refusal(Timestamp now);
 
   /// Writes the long packet that is due; 0 if none is.
   std::size_t write(Timestamp now, std::span<std::byte> out);
@@ -60,7 +63,8 @@ class Handshake {
   std::uint32_t own_cid_;
   std::uint32_t peer_cid_;
   std::uint64_t attempt_;
-  std::string peer_name_;  // for error messages
+  std::string peer_name_;   // for error messages
+  std::string peer_where_;  // the same in words
   wire::TransportParameters own_;
   std::optional<wire::TransportParameters> peer_;
   std::optional<Failure> failure_;
@@ -69,6 +73,8 @@ class Handshake {
   std::uint32_t next_number_ = 0;
   bool answer_due_ = false;
   bool heard_anything_ = false;
+  int refusals_ = 0;
+  Timestamp first_refused_at_{};
 
   Timestamp send_at_ = kNever;
   Duration interval_{};

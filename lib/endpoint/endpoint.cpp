@@ -71,7 +71,28 @@ void Endpoint::Impl::connect(Timestamp now, const ConnectRequest& request) {
   made.attempt = random_.next();
   made.connect_timeout = request.timeout;
   connections.insert(std::make_unique<connection::Connection>(made, now, events_, drops));
+  connecting_.push_back(made.own_cid);
   note(made.own_cid);
+}
+
+bool Endpoint::Impl::connecting() {
+  std::erase_if(connecting_, [this](std::uint32_t cid) {
+    const connection::Connection* found = connections.by_cid(cid);
+    return found == nullptr || !found->connecting();
+  });
+  return !connecting_.empty();
+}
+
+void Endpoint::Impl::handle_refusals(Timestamp now, std::span<const SocketAddress> refused) {
+  for (const SocketAddress& address : refused) {
+    for (const std::uint32_t cid : connecting_) {
+      connection::Connection* found = connections.by_cid(cid);
+      if (found == nullptr || found->remote() != address) continue;
+      found->handle_refusal(now);
+      some_done_ = some_done_ || found->done();
+      note(cid);
+    }
+  }
 }
 
 connection::Connection* Endpoint::Impl::touch(ConnectionId id) {
@@ -212,6 +233,12 @@ void Endpoint::close_all(Timestamp now, std::string_view reason) {
 
 void Endpoint::handle_datagrams(Timestamp now, std::span<base::RxDatagram> burst) {
   impl_->handle_datagrams(now, burst);
+}
+void Endpoint::handle_refusals(Timestamp now, std::span<const SocketAddress> refused) {
+  impl_->handle_refusals(now, refused);
+}
+bool Endpoint::connecting() {
+  return impl_->connecting();
 }
 void Endpoint::handle_timeout(Timestamp now) {
   impl_->handle_timeout(now);

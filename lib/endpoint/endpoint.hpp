@@ -55,12 +55,18 @@ class Endpoint {
 
   // The five entry points.
   void handle_datagrams(Timestamp now, std::span<base::RxDatagram> burst);
+  /// Addresses that answered, as anybody on the way may claim, that nobody listens there. Counts
+  /// for those who connect to them and for nobody else.
+  void handle_refusals(Timestamp now, std::span<const SocketAddress> refused);
   void handle_timeout(Timestamp now);
   /// Fills the front of `slots`; returns how many.
   std::size_t poll_transmit(Timestamp now, std::span<base::TxDatagram> slots);
   std::optional<Event> poll_event();
   /// When `handle_timeout` / `poll_transmit` must be called next; kNever if only input can help.
   Timestamp next_timeout() const;
+
+  /// Somebody connects, so `handle_refusals` is of use.
+  bool connecting();
 
   // Queries.
   std::optional<ConnectionStats> connection_stats(ConnectionId connection) const;

@@ -31,6 +31,8 @@ class Endpoint::Impl {
   void close_all(Timestamp now, std::string_view reason);
 
   void handle_datagrams(Timestamp now, std::span<base::RxDatagram> burst);
+  void handle_refusals(Timestamp now, std::span<const SocketAddress> refused);
+  bool connecting();
   void handle_timeout(Timestamp now);
   std::size_t poll_transmit(Timestamp now, std::span<base::TxDatagram> slots);
   std::optional<Event> poll_event();
@@ -69,7 +71,8 @@ class Endpoint::Impl {
   StatelessReplies replies_;
   Agenda agenda_;
   std::deque<Event> events_;
-  std::vector<std::uint32_t> noted_;  // connections that may have notifications
+  std::vector<std::uint32_t> connecting_;  // our connection IDs; some may be done with it
+  std::vector<std::uint32_t> noted_;       // connections that may have notifications
   std::uint64_t next_incoming_ = 1;
   bool some_done_ = false;
 };

@@ -12,6 +12,7 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <utility>
 
@@ -100,6 +101,7 @@ bool Worker::run_once(Timestamp now) {
   bool worked = receive(now);
   worked |= expire(now);
   worked |= take_requests(now, kRequestsPerTurn);
+  take_refusals(now);
   worked |= transmit(now);
   worked |= publish(now);
   return worked;
@@ -111,6 +113,17 @@ bool Worker::receive(Timestamp now) {
   input_left_ = count == arrivals_.size();
   core_->handle_datagrams(now, std::span(arrivals_).first(count));
   return true;
+}
+
+void Worker::take_refusals(Timestamp now) {
+  if (core_->connecting() != watching_refusals_) {
+    watching_refusals_ = !watching_refusals_;
+    backend_->watch_refusals(watching_refusals_);
+  }
+  if (!watching_refusals_) return;
+  std::array<SocketAddress, 16> refused;
+  const std::size_t count = backend_->take_refusals(refused);
+  if (count > 0) core_->handle_refusals(now, std::span(refused).first(count));
 }
 
 bool Worker::expire(Timestamp now) {

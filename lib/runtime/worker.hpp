@@ -70,6 +70,7 @@ class Worker {
 
  private:
   bool receive(Timestamp now);
+  void take_refusals(Timestamp now);
   bool expire(Timestamp now);
   bool take_requests(Timestamp now, std::size_t most);
   void handle(Timestamp now, Request& request);
@@ -92,6 +93,7 @@ class Worker {
   std::size_t next_slot_ = 0;
   std::size_t filled_slots_ = 0;
   bool input_left_ = false;
+  bool watching_refusals_ = false;
   Timestamp retry_at_ = kNever;          // of a backend that is blocked or holds payload
   std::optional<endpoint::Event> held_;  // the sink had no room for it
   std::uint64_t transmit_blocked_ = 0;

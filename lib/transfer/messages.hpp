@@ -57,9 +57,10 @@ struct ReceiveRequest {
   ReceiveOptions options;
 };
 
-/// A connection changed: it opened (status completed) or ended (any other terminal status).
+/// A connection changed: it opened (status completed), its peer has another address (`moved`,
+/// status pending), or it ended (any other terminal status).
 struct ConnectionEvent {
-  enum class Kind : std::uint8_t { connected, incoming, disconnected };
+  enum class Kind : std::uint8_t { connected, incoming, moved, disconnected };
   Kind kind = Kind::connected;
   ConnectionId connection = 0;  ///< for `incoming`: chosen by the core, with the top bit set
   Status status = Status::pending;

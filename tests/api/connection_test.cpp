@@ -1,5 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
 #include <atomic>
+#include <cstring>
 #include <thread>
 
 #include "tests/api/fixture.hpp"
@@ -29,6 +36,110 @@ TEST_F(Connections, know_each_others_addresses) {
   EXPECT_EQ(to_server_.status(), Status::completed);
   EXPECT_EQ(to_client_.status(), Status::completed);
   EXPECT_TRUE(to_server_.reason().empty());
+}
+
+/// A NAT between a client and its server, which gives the client another port when it is told to.
+class Nat {
+ public:
+  explicit Nat(const SocketAddress& server) : server_(to_system(server)) {
+    for (int* side : {&inside_, &outside_[0], &outside_[1]}) {
+      *side = ::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+      const sockaddr_in any = to_system(loopback());
+      EXPECT_EQ(::bind(*side, reinterpret_cast<const sockaddr*>(&any), sizeof any), 0);
+    }
+    thread_ = std::thread([this] { relay(); });
+  }
+  ~Nat() {
+    leave_ = true;
+    thread_.join();
+    for (const int side : {inside_, outside_[0], outside_[1]}) ::close(side);
+  }
+  Nat(const Nat&) = delete;
+  Nat& operator=(const Nat&) = delete;
+
+  SocketAddress inside() const { return loopback(port_of(inside_)); }
+  SocketAddress outside() const { return loopback(port_of(outside_[used_])); }
+  void rebind() { used_ = 1; }
+
+ private:
+  static sockaddr_in to_system(const SocketAddress& address) {
+    sockaddr_in system{};
+    system.sin_family = AF_INET;
+    system.sin_port = htons(address.port);
+    std::memcpy(&system.sin_addr, address.bytes.data(), 4);
+    return system;
+  }
+  static std::uint16_t port_of(int side) {
+    sockaddr_in system{};
+    socklen_t size = sizeof system;
+    ::getsockname(side, reinterpret_cast<sockaddr*>(&system), &size);
+    return ntohs(system.sin_port);
+  }
+  void relay() {
+    std::vector<char> data(65536);
+    sockaddr_in client{};
+    while (!leave_) {
+      std::array<pollfd, 3> sides{pollfd{inside_, POLLIN, 0}, pollfd{outside_[0], POLLIN, 0},
+                                  pollfd{outside_[1], POLLIN, 0}};
+      ::poll(sides.data(), sides.size(), 10);
+      for (const pollfd& side : sides) {
+        if ((side.revents & POLLIN) == 0) continue;
+        sockaddr_in from{};
+        socklen_t size = sizeof from;
+        const ssize_t got = ::recvfrom(side.fd, data.data(), data.size(), 0,
+                                       reinterpret_cast<sockaddr*>(&from), &size);
+        if (got < 0) continue;
+        const bool outward = side.fd == inside_;
+        if (outward) client = from;
+        const sockaddr_in& to = outward ? server_ : client;
+        ::sendto(outward ? outside_[used_] : inside_, data.data(), static_cast<std::size_t>(got), 0,
+                 reinterpret_cast<const sockaddr*>(&to), sizeof to);
+      }
+    }
+  }
+
+  sockaddr_in server_;
+  int inside_ = -1;
+  std::array<int, 2> outside_{-1, -1};
+  std::atomic<std::size_t> used_ = 0;
+  std::atomic<bool> leave_ = false;
+  std::thread thread_;
+};
+
+TEST_F(Connections, follow_a_peer_that_gets_another_address) {
+  ASSERT_NO_FATAL_FAILURE(connect());
+  Nat nat(server_.local_address());
+  const auto outward = client_.connect(nat.inside());
+  ASSERT_TRUE(outward) << why(outward);
+  const auto inward = server_.accept(kPatience);
+  ASSERT_TRUE(inward) << why(inward);
+  EXPECT_EQ(inward->remote_address(), nat.outside());
+  nat.rebind();
+  const auto deadline = std::chrono::steady_clock::now() + kPatience;
+  while (inward->remote_address() != nat.outside() && std::chrono::steady_clock::now() < deadline) {
+    std::this_thread::sleep_for(milliseconds(5));
+  }
+  EXPECT_EQ(inward->remote_address(), nat.outside());
+  EXPECT_EQ(inward->stats().value().migrations, 1u);
+  EXPECT_EQ(inward->status(), Status::completed);
+  EXPECT_EQ(outward->remote_address(), nat.inside());
+}
+
+TEST_F(Connections, a_port_nobody_listens_on_is_told_before_the_timeout) {
+  EndpointConfig config = test_config();
+  auto gone = Endpoint::open(config);
+  ASSERT_TRUE(gone) << why(gone);
+  const SocketAddress closed = gone->local_address();
+  gone->close();
+  auto client = Endpoint::open(config);
+  ASSERT_TRUE(client) << why(client);
+  const auto begin = std::chrono::steady_clock::now();
+  const auto refused = client->connect(closed);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::refused);
+  EXPECT_NE(refused.error().context.find("nothing listens"), std::string::npos);
+  EXPECT_GE(std::chrono::steady_clock::now() - begin, seconds(1));
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, seconds(6));
 }
 
 TEST_F(Connections, an_asynchronous_connect_completes_with_its_cookie) {

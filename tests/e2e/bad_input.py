@@ -43,9 +43,11 @@ def port_in_use_is_named(bench):
 
 @case
 def nobody_listening_is_told(bench):
-    told_off(bench.client('127.0.0.1', free_port(), '--size', '1M', '-n', '1'),
-             ('no answer', 'refused', 'timed out', 'not answer', 'unreachable', 'is a server'),
-             seconds=20)
+    """The system says that the port is closed; two seconds are enough to believe it."""
+    for host in ('127.0.0.1', '::1'):
+        port = free_port()
+        told_off(bench.client(host, port, '--size', '1M', '-n', '1', name=f'to-{host}'),
+                 'nothing listens', str(port), f'longhaul-perf -s -p {port}', seconds=6)
 
 
 @case
@@ -131,7 +133,8 @@ def slow_file_transfer(bench, source, prefix=(), output=None):
     server = bench.server(port, '--output', output or bench.folder / 'out.safetensors',
                           prefix=prefix)
     client = bench.client('127.0.0.1', port, '--file', source, '-b', '100M')
-    time.sleep(1)
+    wait_until(lambda: 'Connected' in server.output or not client.running(), 20, 'data')
+    time.sleep(0.5)
     expect(client.running() and server.running(),
            f'the transfer ended early\n{client.story()}\n{server.story()}')
     return server, client
@@ -186,14 +189,10 @@ def disk_that_fills_during_output(bench):
 
 @case
 def output_that_cannot_be_written_is_named(bench):
-    source = bench.sample(megabytes=1)
-    port = free_port()
     target = bench.folder / 'no-such-folder' / 'out.safetensors'
-    server = bench.run('server', '-s', '-1', '-p', port, '--output', target)
-    wait_until(lambda: server.has_port(port) or not server.running(), 10, 'the server starts')
-    if server.running():
-        told_off(bench.client('127.0.0.1', port, '--file', source))
-    told_off(server, 'no-such-folder')
+    """Before anybody sends anything."""
+    told_off(bench.run('server', '-s', '-p', free_port(), '--output', target), 'no-such-folder',
+             seconds=5)
 
 
 @case

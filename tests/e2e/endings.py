@@ -5,7 +5,7 @@ import re
 import signal
 import time
 
-from harness import Failure, case, expect, free_port, interrupt_and_time
+from harness import Failure, case, expect, free_port, interrupt_and_time, wait_until
 
 # Seconds after the client's start: in the handshake, in the first round trips, in full flow.
 MOMENTS = (0.0, 0.02, 0.1, 0.5, 1.5)
@@ -114,6 +114,40 @@ def killed_server_is_noticed(bench):
     ends_by_itself(client, 4)
     print(f'the client gave the server up after {time.monotonic() - start:.2f} s')
     expect(client.popen.returncode != 0, f'the client saw a success\n{client.story()}')
+
+
+@case
+def killed_server_leaves_no_part_of_a_file(bench):
+    source, folder = bench.sample(megabytes=64), bench.folder / 'kept'
+    folder.mkdir()
+    port = free_port()
+    server = bench.server(port, '--output', folder / 'out.safetensors')
+    client = bench.client('127.0.0.1', port, '--file', source, '-b', '100M')
+    wait_until(lambda: 'Connected' in server.output, 20, 'data')
+    time.sleep(0.5)
+    expect(server.running() and client.running(), f'{client.story()}\n{server.story()}')
+    server.popen.kill()
+    ends_by_itself(client, 4)
+    left = [path.name for path in folder.iterdir()]
+    expect(not left, f'a killed server left {left}')
+
+
+@case
+def restarted_server_with_its_key_is_known_at_once(bench):
+    """Far below the peer timeout, which is 20 s here."""
+    port, key = free_port(), bench.folder / 'key'
+    first = bench.server(port, '--reset-key', key, '--peer-timeout', '20', name='first')
+    expect(key.stat().st_mode & 0o777 == 0o600 and key.stat().st_size == 32, 'not a secret')
+    client = bench.client('127.0.0.1', port, '-t', '30', '--size', '1M', '-b', '100M',
+                          '--peer-timeout', '20')
+    wait_until(lambda: began(client), 10, 'data')
+    first.popen.kill()
+    time.sleep(0.5)
+    start = time.monotonic()
+    bench.server(port, '--reset-key', key, name='second')
+    ends_by_itself(client, 5)
+    print(f'the client knew {time.monotonic() - start:.2f} s after the restart began')
+    expect('restarted' in client.errors, client.story())
 
 
 @case

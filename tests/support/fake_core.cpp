@@ -60,6 +60,14 @@ void Endpoint::handle_datagrams(Timestamp, std::span<base::RxDatagram> burst) {
                                         datagram.data.size());
   }
 }
+void Endpoint::handle_refusals(Timestamp, std::span<const SocketAddress> refused) {
+  for (const SocketAddress& address : refused) {
+    impl_->script.calls.push_back("refused " + std::to_string(address.port));
+  }
+}
+bool Endpoint::connecting() {
+  return impl_->script.connecting;
+}
 void Endpoint::handle_timeout(Timestamp) {
   impl_->script.calls.push_back("timeout");
   impl_->script.next_timeout = kNever;

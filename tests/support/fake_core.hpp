@@ -21,6 +21,7 @@ struct CoreScript {
   };
 
   Timestamp next_timeout = kNever;
+  bool connecting = false;
   std::deque<Outgoing> outgoing;
   std::deque<endpoint::Event> events;
 

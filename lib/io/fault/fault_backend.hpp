@@ -55,6 +55,10 @@ class FaultBackend final : public Backend {
   }
   void unregister_memory(Region region) override { inner_->unregister_memory(region); }
   Timestamp next_release() const override;
+  void watch_refusals(bool on) override { inner_->watch_refusals(on); }
+  std::size_t take_refusals(std::span<SocketAddress> out) override {
+    return inner_->take_refusals(out);
+  }
   /// The inner backend's: lost datagrams are not in it, duplicates are.
   BackendStats stats() const override { return inner_->stats(); }
   std::string_view engine() const override { return inner_->engine(); }

@@ -19,6 +19,7 @@ std::size_t messages_of(const KernelOptions& options) noexcept {
 
 Result<std::unique_ptr<Backend>> KernelBackend::open(const KernelOptions& options) {
   auto socket = Socket::open({.local = options.local,
+                              .device = options.device,
                               .receive_buffer = options.receive_buffer,
                               .send_buffer = options.send_buffer,
                               .coalescing = options.coalescing});

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 
 #include "lib/io/backend.hpp"
 #include "lib/io/kernel/engine.hpp"
@@ -24,6 +25,7 @@ namespace longhaul::io::kernel {
 struct KernelOptions {
   /// Where to bind; the wildcard and port 0 are allowed.
   SocketAddress local;
+  std::string device = {};  ///< interface to stay on, empty = any
   /// Socket buffers to ask for; beyond the system's maximum only a privileged process gets them.
   std::size_t receive_buffer = 32U << 20U;
   std::size_t send_buffer = 8U << 20U;
@@ -61,6 +63,11 @@ class KernelBackend final : public Backend {
 
   Result<void> register_memory(Region region, std::span<std::byte> memory) override;
   void unregister_memory(Region region) override;
+
+  void watch_refusals(bool on) noexcept override { socket_.watch_refusals(on); }
+  std::size_t take_refusals(std::span<SocketAddress> out) noexcept override {
+    return socket_.take_refusals(out);
+  }
 
   BackendStats stats() const noexcept override { return engine_->stats(); }
   std::string_view engine() const noexcept override { return engine_->name(); }

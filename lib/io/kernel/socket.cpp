@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lib/io/kernel/socket.hpp"
 
+#include <linux/errqueue.h>
 #include <netinet/udp.h>
 #include <sys/socket.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <climits>
+#include <cstring>
 #include <string>
 #include <utility>
 
@@ -132,6 +134,33 @@ tl::unexpected<Error> socket_failed(AddressFamily family, int cause) {
               "the system does not give this process a UDP socket", cause);
 }
 
+Result<void> stay_on(int fd, const std::string& device) {
+  if (device.empty()) return {};
+  const auto size = static_cast<socklen_t>(device.size());
+  if (setsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, device.data(), size) == 0) return {};
+  const int cause = errno;
+  if (cause == ENODEV || cause == EINVAL) {
+    return fail(ErrorCode::invalid_argument,
+                "this machine has no interface " + device + "; `ip link` lists them", cause);
+  }
+  const bool permission = cause == EACCES || cause == EPERM;
+  return fail(permission ? ErrorCode::no_permission : ErrorCode::system,
+              "the system does not bind the socket to interface " + device, cause);
+}
+
+/// Whether an entry of the error queue is an ICMP message that the port is closed.
+bool is_refusal(msghdr& header) noexcept {
+  for (cmsghdr* next = CMSG_FIRSTHDR(&header); next != nullptr; next = CMSG_NXTHDR(&header, next)) {
+    const bool ipv4 = next->cmsg_level == SOL_IP && next->cmsg_type == IP_RECVERR;
+    const bool ipv6 = next->cmsg_level == SOL_IPV6 && next->cmsg_type == IPV6_RECVERR;
+    if (!ipv4 && !ipv6) continue;
+    sock_extended_err error{};
+    std::memcpy(&error, CMSG_DATA(next), sizeof(error));
+    return error.ee_errno == ECONNREFUSED && error.ee_origin != SO_EE_ORIGIN_LOCAL;
+  }
+  return false;
+}
+
 }  // namespace
 
 Result<Socket> Socket::open(const SocketOptions& options) {
@@ -150,6 +179,7 @@ Result<Socket> Socket::open(const SocketOptions& options) {
 
 Result<void> Socket::configure(const SocketOptions& options) {
   const int fd = number();
+  if (auto stays = stay_on(fd, options.device); !stays) return stays;
   // PMTUDISC_PROBE sets DF and ignores the kernel's path MTU: the path's own search finds it.
   if (options.local.family == AddressFamily::ipv4) {
     if (!set_option(fd, SOL_IP, IP_MTU_DISCOVER, IP_PMTUDISC_PROBE)) {
@@ -190,9 +220,37 @@ void Socket::clear_errors() const noexcept {
   socklen_t size = sizeof(error);
   getsockopt(number(), SOL_SOCKET, SO_ERROR, &error, &size);
   for (int i = 0; i < kErrorsPerClear; ++i) {
+    NativeAddress refused{};
+    std::array<std::byte, 512> control;
     msghdr header{};
+    header.msg_name = &refused;
+    header.msg_namelen = sizeof(refused);
+    header.msg_control = control.data();
+    header.msg_controllen = control.size();
     if (recvmsg(number(), &header, MSG_ERRQUEUE | MSG_DONTWAIT) < 0) break;
+    if (is_refusal(header) && refusals_.count < refusals_.addresses.size()) {
+      refusals_.addresses[refusals_.count++] = from_native(refused);
+    }
   }
+}
+
+void Socket::watch_refusals(bool on) noexcept {
+  const bool ipv4 = local_.family == AddressFamily::ipv4;
+  set_option(number(), ipv4 ? SOL_IP : SOL_IPV6, ipv4 ? IP_RECVERR : IPV6_RECVERR, on ? 1 : 0);
+  if (on) return;
+  // Errors that came before this would be reported on the data that follows.
+  clear_errors();
+  refusals_.count = 0;
+}
+
+std::size_t Socket::take_refusals(std::span<SocketAddress> out) noexcept {
+  const std::size_t taken = std::min(out.size(), refusals_.count);
+  std::copy_n(refusals_.addresses.begin(), taken, out.begin());
+  std::copy(refusals_.addresses.begin() + static_cast<std::ptrdiff_t>(taken),
+            refusals_.addresses.begin() + static_cast<std::ptrdiff_t>(refusals_.count),
+            refusals_.addresses.begin());
+  refusals_.count -= taken;
+  return taken;
 }
 
 }  // namespace longhaul::io::kernel

@@ -2,7 +2,10 @@
 // The UDP socket as every engine needs it, whatever system calls move its datagrams.
 #pragma once
 
+#include <array>
 #include <cstddef>
+#include <span>
+#include <string>
 
 #include "lib/io/kernel/descriptor.hpp"
 #include "longhaul/address.hpp"
@@ -13,6 +16,8 @@ namespace longhaul::io::kernel {
 struct SocketOptions {
   /// Where to bind; the wildcard and port 0 are allowed.
   SocketAddress local;
+  /// Interface to stay on (SO_BINDTODEVICE); empty = any.
+  std::string device = {};
   /// What to ask for. Beyond the system's maximum only a privileged process gets it all.
   std::size_t receive_buffer = 32U << 20U;
   std::size_t send_buffer = 8U << 20U;
@@ -39,8 +44,12 @@ class Socket {
   std::size_t receive_buffer() const noexcept { return receive_buffer_; }
   std::size_t send_buffer() const noexcept { return send_buffer_; }
 
-  /// Throws away pending socket errors: what ICMP says about a peer is no reason to stop.
+  /// Clears pending socket errors: what ICMP says about a peer is no reason to stop. Refusals are
+  /// kept for `take_refusals` while they are watched for.
   void clear_errors() const noexcept;
+  /// See `Backend`.
+  void watch_refusals(bool on) noexcept;
+  std::size_t take_refusals(std::span<SocketAddress> out) noexcept;
 
  private:
   explicit Socket(Descriptor descriptor) noexcept : descriptor_(std::move(descriptor)) {}
@@ -54,6 +63,13 @@ class Socket {
   std::size_t receive_buffer_ = 0;
   std::size_t send_buffer_ = 0;
   bool segmentation_ = false;
+
+  /// Filled where errors are cleared, which is in the middle of reading.
+  struct Refusals {
+    std::array<SocketAddress, 16> addresses{};
+    std::size_t count = 0;
+  };
+  mutable Refusals refusals_;
 };
 
 }  // namespace longhaul::io::kernel

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <csignal>
 
@@ -48,10 +51,33 @@ TEST(OutputFile, LeavesNothingBehindWhenGivenUp) {
     auto file = OutputFile::create(folder.file("out"), 3);
     ASSERT_TRUE(file);
     ASSERT_TRUE(file->write_at(0, bytes_of("new")));
-    EXPECT_EQ(folder.entries(), 2u);
+    // Where the file system can, not even a kill would leave anything behind.
+    EXPECT_EQ(folder.entries(), file->temporary_path().empty() ? 1u : 2u);
   }
   EXPECT_EQ(folder.entries(), 1u);
   EXPECT_EQ(TemporaryFolder::read(folder.file("out")), "old");
+}
+
+TEST(OutputFile, RemovesWhatKilledProcessesLeftAndNothingElse) {
+  const TemporaryFolder folder;
+  const pid_t gone = ::fork();
+  if (gone == 0) ::_exit(0);
+  ::waitpid(gone, nullptr, 0);
+  const std::string living = fmt::format("out.partial.{}", ::getppid());
+  folder.write(fmt::format("out.partial.{}", gone), "stale");
+  folder.write(fmt::format("other.partial.{}", gone), "not ours");
+  folder.write(fmt::format("out.partial.{}x", gone), "no id");
+  folder.write(living, "somebody writes it");
+  auto file = OutputFile::create(folder.file("out"), 3);
+  ASSERT_TRUE(file) << file.error().context;
+  EXPECT_FALSE(std::filesystem::exists(folder.file(fmt::format("out.partial.{}", gone))));
+  ASSERT_TRUE(file->write_at(0, bytes_of("new")));
+  // One of our own id is nobody else's.
+  folder.write(fmt::format("out.partial.{}", ::getpid()), "of an earlier life");
+  ASSERT_TRUE(file->commit());
+  EXPECT_EQ(TemporaryFolder::read(folder.file("out")), "new");
+  EXPECT_EQ(TemporaryFolder::read(folder.file(living)), "somebody writes it");
+  EXPECT_EQ(folder.entries(), 4u);
 }
 
 TEST(OutputFile, AFullDiskIsKnownBeforeAnythingMovesAndLeavesNothing) {

@@ -6,6 +6,7 @@
 #include <array>
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "apps/common/sample_file.hpp"
 #include "apps/perf/client.hpp"
@@ -32,6 +33,7 @@ struct Outcome {
   int status = -1;
   RecordingReporter reporter;
   const Summary& summary() const { return reporter.summaries().front(); }
+  const DirectionSummary& direction(std::size_t i = 0) const { return summary().directions.at(i); }
 };
 
 std::unique_ptr<Outcome> run(const Options& options) {
@@ -51,13 +53,13 @@ TEST(Exchange, BothEndsAgreeOnAStreamOfTransfers) {
   const auto outcome = run(options);
   ASSERT_EQ(outcome->status, 0) << testing::PrintToString(outcome->reporter.errors());
   EXPECT_EQ(server.join(), 0);
-  const Summary& here = outcome->summary();
+  const DirectionSummary& here = outcome->direction();
   EXPECT_EQ(here.receiver->bytes, 5'000'000u);
   EXPECT_EQ(here.receiver->completed, 50u);
   EXPECT_EQ(here.sender->completed, 50u);
   EXPECT_TRUE(here.receiver->digest_ok);
   EXPECT_GT(here.sender->max_ms, 0);
-  const Summary& there = server.reporter().summaries().front();
+  const DirectionSummary& there = server.reporter().summaries().front().directions.at(0);
   EXPECT_FALSE(there.sending);
   EXPECT_EQ(there.receiver->bytes, 5'000'000u);
   EXPECT_EQ(there.sender->completed, 50u);
@@ -75,7 +77,7 @@ TEST(Exchange, ATimedTestEndsInTimeAndLeavesTheOmittedPartOut) {
   const auto outcome = run(options);
   ASSERT_EQ(outcome->status, 0) << testing::PrintToString(outcome->reporter.errors());
   EXPECT_LT(Clock::now() - begin, 10s);
-  const ReceiverReport& receiver = *outcome->summary().receiver;
+  const ReceiverReport& receiver = *outcome->direction().receiver;
   // The sender's end may come a little before the receiver's, never much.
   EXPECT_GE(receiver.seconds, 0.3);
   // 200 Mbit/s for 0.4 s are 10 MB; in the omitted 0.2 s another 5 crossed.
@@ -92,7 +94,7 @@ TEST(Exchange, EmptyTransfersAreTransfers) {
   options.size = 0;
   const auto outcome = run(options);
   ASSERT_EQ(outcome->status, 0) << testing::PrintToString(outcome->reporter.errors());
-  EXPECT_EQ(outcome->summary().receiver->completed, 20u);
+  EXPECT_EQ(outcome->direction().receiver->completed, 20u);
 }
 
 TEST(Exchange, AFileArrivesIdenticalOverABadLine) {
@@ -108,7 +110,7 @@ TEST(Exchange, AFileArrivesIdenticalOverABadLine) {
   options.inject.loss = options.inject.reorder = options.inject.corrupt = 0.01;
   const auto outcome = run(options);
   ASSERT_EQ(outcome->status, 0) << testing::PrintToString(outcome->reporter.errors());
-  EXPECT_EQ(outcome->summary().receiver->bytes, 4u << 20);
+  EXPECT_EQ(outcome->direction().receiver->bytes, 4u << 20);
   EXPECT_EQ(TemporaryFolder::read(folder.file("copy")),
             TemporaryFolder::read(folder.file("model")));
   EXPECT_EQ(folder.entries(), 2u);
@@ -176,6 +178,114 @@ TEST(Exchange, AServerThatIsInterruptedTellsItsClient) {
   EXPECT_LT(Clock::now() - begin, 10s);
   EXPECT_EQ(outcome->status, 1);
   ASSERT_EQ(outcome->reporter.summaries().size(), 1u) << "a summary is due";
+  EXPECT_THAT(outcome->summary().error, HasSubstr("interrupted"));
+}
+
+TEST(Exchange, InReverseTheServerSends) {
+  Options server_options;
+  server_options.one_off = true;
+  LoopbackServer server(server_options);
+  Options options = client_options(server);
+  options.direction = Direction::reverse;
+  options.amount.transfers = 50;
+  options.size = 100'000;
+  const auto outcome = run(options);
+  ASSERT_EQ(outcome->status, 0) << testing::PrintToString(outcome->reporter.errors());
+  EXPECT_EQ(server.join(), 0);
+  const DirectionSummary& here = outcome->direction();
+  EXPECT_EQ(outcome->summary().directions.size(), 1u);
+  EXPECT_FALSE(here.sending);
+  EXPECT_EQ(here.receiver->bytes, 5'000'000u);
+  EXPECT_EQ(here.sender->completed, 50u);
+  EXPECT_TRUE(here.receiver->digest_ok);
+  const DirectionSummary& there = server.reporter().summaries().front().directions.at(0);
+  EXPECT_TRUE(there.sending);
+  EXPECT_EQ(there.receiver->bytes, 5'000'000u);
+  EXPECT_EQ(there.sender->packets_sent, here.sender->packets_sent);
+}
+
+TEST(Exchange, BothDirectionsRunAtOnce) {
+  LoopbackServer server;
+  Options options = client_options(server);
+  options.direction = Direction::both;
+  options.time = 400ms;
+  options.omit = 100ms;
+  options.interval = 100ms;
+  options.size = 1u << 20;
+  const auto outcome = run(options);
+  ASSERT_EQ(outcome->status, 0) << testing::PrintToString(outcome->reporter.errors());
+  ASSERT_EQ(outcome->summary().directions.size(), 2u);
+  EXPECT_TRUE(outcome->direction(0).sending);
+  EXPECT_FALSE(outcome->direction(1).sending);
+  for (const std::size_t i : {0u, 1u}) {
+    EXPECT_TRUE(outcome->direction(i).receiver->digest_ok);
+    EXPECT_GT(outcome->direction(i).receiver->bytes, 1u << 20);
+    EXPECT_GE(outcome->direction(i).receiver->intervals.size(), 3u);
+  }
+  EXPECT_GE(outcome->reporter.intervals(), 6);
+}
+
+TEST(Exchange, TheRateOfTheClientHoldsForAServerThatSends) {
+  LoopbackServer server;
+  Options options = client_options(server);
+  options.direction = Direction::reverse;
+  options.time = 1s;
+  options.size = 300'000;
+  options.rate_bps = 80'000'000;
+  const auto outcome = run(options);
+  ASSERT_EQ(outcome->status, 0) << testing::PrintToString(outcome->reporter.errors());
+  const ReceiverReport& receiver = *outcome->direction().receiver;
+  EXPECT_LE(8e-6 * static_cast<double>(receiver.bytes) / receiver.seconds, 84);
+  // A busy machine sends late, and then catches up.
+  EXPECT_GE(8e-6 * static_cast<double>(receiver.bytes) / receiver.seconds, 50);
+  options.size = 0;
+  options.time.reset();
+  options.amount.transfers = 10;
+  EXPECT_EQ(run(options)->status, 0) << "empty transfers need no leave";
+}
+
+TEST(Exchange, WhatTheServerPrintsReachesTheClientWhoAsks) {
+  LoopbackServer server;
+  Options options = client_options(server);
+  options.amount.transfers = 3;
+  options.size = 1000;
+  auto outcome = run(options);
+  ASSERT_EQ(outcome->status, 0);
+  EXPECT_FALSE(outcome->summary().server_output);
+  options.server_output = true;
+  outcome = run(options);
+  ASSERT_EQ(outcome->status, 0);
+  EXPECT_EQ(outcome->summary().server_output->text, RecordingReporter::kTranscript);
+}
+
+TEST(Exchange, TheServersCoreIsTheClientsToName) {
+  LoopbackServer server;
+  Options options = client_options(server);
+  options.amount.transfers = 3;
+  options.size = 1000;
+  options.server_cpu = 0;
+  EXPECT_EQ(run(options)->status, 0);
+  options.server_cpu = 1023;
+  const auto outcome = run(options);
+  EXPECT_EQ(outcome->status, 1);
+  ASSERT_FALSE(outcome->reporter.errors().empty());
+  EXPECT_THAT(outcome->reporter.errors()[0],
+              testing::AllOf(HasSubstr("-A"), HasSubstr("no core 1023"), HasSubstr("may use")));
+}
+
+TEST(Exchange, AServerInterruptedInReverseTellsItsClient) {
+  auto server = std::make_unique<LoopbackServer>();
+  Options options = client_options(*server);
+  options.direction = Direction::reverse;
+  options.time = 20s;
+  options.size = 1u << 20;
+  std::unique_ptr<Outcome> outcome;
+  std::thread running([&] { outcome = run(options); });
+  ASSERT_TRUE(server->reporter().wait_until([](auto& r) { return r.starts() == 1; }));
+  EXPECT_EQ(server->interrupt(), 1);
+  running.join();
+  EXPECT_EQ(outcome->status, 1);
+  ASSERT_EQ(outcome->reporter.summaries().size(), 1u);
   EXPECT_THAT(outcome->summary().error, HasSubstr("interrupted"));
 }
 
@@ -279,6 +389,80 @@ TEST_F(BadClients, APlanThatContradictsItselfIsRefused) {
   plan.bytes = 1u << 30;
   stranger.say(to_message(plan));
   EXPECT_THAT(stranger.answer(), HasSubstr("makes no sense"));
+}
+
+TEST_F(BadClients, AbsurdSizesAreRefusedInBothDirections) {
+  for (const Direction direction : {Direction::forward, Direction::reverse}) {
+    Stranger stranger(server_);
+    TestPlan plan = good_plan();
+    plan.direction = direction;
+    plan.extents = {std::uint64_t{1} << 62};
+    plan.bytes = std::uint64_t{1} << 62;
+    stranger.say(to_message(plan));
+    EXPECT_THAT(stranger.answer(), HasSubstr("memory"));
+  }
+}
+
+TEST_F(BadClients, MarksWithoutEndAreRefused) {
+  Stranger stranger(server_);
+  TestPlan plan = good_plan();
+  plan.interval = 1ns;
+  stranger.say(to_message(plan));
+  EXPECT_THAT(stranger.answer(), HasSubstr("makes no sense"));
+}
+
+TEST_F(BadClients, AFileFromTheServerIsRefused) {
+  Stranger stranger(server_);
+  Json message = to_message(good_plan());
+  message["mode"] = "file";
+  message["direction"] = "reverse";
+  stranger.say(message);
+  EXPECT_THAT(stranger.answer(), HasSubstr("makes no sense"));
+}
+
+TEST_F(BadClients, WhoSaysNothingHoldsNobodyUp) {
+  Stranger silent(server_);
+  Options options = client_options(server_);
+  options.amount.transfers = 3;
+  options.size = 1000;
+  const auto begin = Clock::now();
+  EXPECT_EQ(run(options)->status, 0);
+  // Less than the silent one is given.
+  EXPECT_LT(Clock::now() - begin, 8s);
+}
+
+TEST_F(BadClients, ManyWhoSayNothingHoldNobodyUp) {
+  std::vector<std::unique_ptr<Stranger>> silent;
+  for (int i = 0; i < 80; ++i) silent.push_back(std::make_unique<Stranger>(server_));
+  Options options = client_options(server_);
+  options.amount.transfers = 3;
+  options.size = 1000;
+  EXPECT_EQ(run(options)->status, 0);
+}
+
+TEST_F(BadClients, AReverseTestNobodyReceivesEndsWithItsClient) {
+  {
+    Stranger stranger(server_);
+    TestPlan plan = good_plan();
+    plan.direction = Direction::reverse;
+    stranger.say(to_message(plan));
+    ASSERT_THAT(stranger.answer(), HasSubstr("ready"));
+    stranger.say(simple_message(kind::go));
+    EXPECT_THAT(stranger.answer(), HasSubstr("go"));
+  }
+  EXPECT_TRUE(server_.reporter().wait_until([](auto& r) { return r.summaries().size() == 1; }));
+}
+
+TEST_F(BadClients, ResultsNobodyAskedForAreRefused) {
+  Stranger stranger(server_);
+  TestPlan plan = good_plan();
+  plan.direction = Direction::reverse;
+  stranger.say(to_message(plan));
+  ASSERT_THAT(stranger.answer(), HasSubstr("ready"));
+  stranger.say(simple_message(kind::go));
+  EXPECT_THAT(stranger.answer(), HasSubstr("go"));
+  stranger.say(to_message(ReceiverReport{}));
+  EXPECT_THAT(stranger.answer(), HasSubstr("means nothing here"));
 }
 
 TEST_F(BadClients, MessagesOutOfTurnAreRefused) {

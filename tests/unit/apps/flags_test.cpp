@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "apps/perf/plan.hpp"
-#include "tests/unit/apps/temporary_folder.hpp"
 
 namespace longhaul::apps::perf {
 namespace {
@@ -132,6 +131,96 @@ TEST(Flags, ContradictionsAreNamed) {
   EXPECT_EQ(error_of({"-c", "h", "-C", "fixed", "-b", "1G"}), "accepted");
 }
 
+TEST(Flags, Iperf3sFlagsMeanWhatTheyMeanThere) {
+  EXPECT_EQ(options_of({"-c", "h", "-R"}).direction, Direction::reverse);
+  EXPECT_EQ(options_of({"-c", "h", "--reverse"}).direction, Direction::reverse);
+  EXPECT_EQ(options_of({"-c", "h", "--bidir"}).direction, Direction::both);
+  EXPECT_EQ(options_of({"-c", "h", "-l", "128K"}).size, 128u << 10);
+  EXPECT_EQ(options_of({"-c", "h", "--length", "1M"}).size, 1u << 20);
+  for (const char* tos : {"184", "0xb8", "0270"}) {
+    EXPECT_EQ(options_of({"-c", "h", "-S", tos}).dscp, 46) << tos;
+  }
+  for (const char* dscp : {"ef", "EF", "46", "0x2e", "056"}) {
+    EXPECT_EQ(options_of({"-c", "h", "--dscp", dscp}).dscp, 46) << dscp;
+  }
+  EXPECT_EQ(options_of({"-c", "h", "--dscp", "le"}).dscp, 1);
+  EXPECT_EQ(options_of({"-c", "h", "--dscp", "cs0"}).dscp, 0);
+  const Options bound = options_of({"-s", "-B", "fe80::1%eth0"});
+  EXPECT_EQ(bound.bind, "fe80::1");
+  EXPECT_EQ(bound.device, "eth0");
+  const Options pinned = options_of({"-c", "h", "-A", "3,5"});
+  EXPECT_EQ(pinned.cpu, 3u);
+  EXPECT_EQ(pinned.server_cpu, 5u);
+  EXPECT_FALSE(options_of({"-c", "h", "-A", "3"}).server_cpu);
+  EXPECT_EQ(options_of({"-s", "-4"}).family, AddressFamily::ipv4);
+  EXPECT_EQ(options_of({"-s", "-6"}).family, AddressFamily::ipv6);
+  EXPECT_EQ(options_of({"-c", "h", "--connect-timeout", "250"}).connect_timeout, Duration(250ms));
+  EXPECT_TRUE(options_of({"-c", "h", "--json-stream"}).json_stream);
+  EXPECT_TRUE(options_of({"-c", "h", "--get-server-output"}).server_output);
+  const Options daemon = options_of({"-s", "-D", "-I", "pid", "--logfile", "log"});
+  EXPECT_TRUE(daemon.daemon);
+  EXPECT_EQ(daemon.pidfile, "pid");
+  EXPECT_EQ(daemon.logfile, "log");
+}
+
+TEST(Flags, WhatCannotWorkTogetherIsRefusedWithTheRemedy) {
+  EXPECT_THAT(error_of({"-c", "h", "-R", "--bidir"}), HasSubstr("give one of them"));
+  EXPECT_EQ(error_of({"-c", "h", "-R", "-b", "1G"}), "accepted");
+  EXPECT_THAT(error_of({"-c", "h", "-R", "-C", "cubic"}), HasSubstr("longhaul-perf -s -C"));
+  EXPECT_THAT(error_of({"-c", "h", "-R", "-S", "32"}), HasSubstr("start the server with it"));
+  EXPECT_EQ(error_of({"-c", "h", "--bidir", "-b", "1G"}), "accepted");
+  EXPECT_THAT(error_of({"-c", "h", "-R", "--file", "f"}), HasSubstr("run the client there"));
+  EXPECT_THAT(error_of({"-c", "h", "--bidir", "--file", "f"}), HasSubstr("run the client there"));
+  EXPECT_THAT(error_of({"-c", "h", "-4", "-6"}), HasSubstr("exclude each other"));
+  EXPECT_THAT(error_of({"-c", "h", "-S", "32", "--dscp", "ef"}), HasSubstr("give one of them"));
+  EXPECT_THAT(error_of({"-c", "h", "-D"}), HasSubstr("server"));
+  EXPECT_THAT(error_of({"-c", "h", "--reset-key", "f"}), HasSubstr("server"));
+  EXPECT_EQ(options_of({"-s", "--reset-key", "f"}).reset_key_path, "f");
+  for (const char* flag : {"-R", "--bidir", "--get-server-output"}) {
+    EXPECT_THAT(error_of({"-s", flag}), HasSubstr("client decides")) << flag;
+  }
+  EXPECT_THAT(error_of({"-s", "-l", "1M"}), HasSubstr("client decides"));
+  EXPECT_THAT(error_of({"-s", "--connect-timeout", "1"}), HasSubstr("client decides"));
+  EXPECT_THAT(error_of({"-s", "-A", "0,1"}), HasSubstr("give a server one"));
+}
+
+TEST(Flags, BadValuesOfIperf3sFlagsAreExplained) {
+  EXPECT_THAT(error_of({"-c", "h", "-S", "185"}), HasSubstr("take 184"));
+  EXPECT_THAT(error_of({"-c", "h", "-S", "256"}), HasSubstr("0 to 255"));
+  EXPECT_THAT(error_of({"-c", "h", "--dscp", "64"}), HasSubstr("0 to 63"));
+  EXPECT_THAT(error_of({"-c", "h", "--dscp", "af44"}), HasSubstr("af41"));
+  EXPECT_THAT(error_of({"-c", "h", "--dscp", "08"}), HasSubstr("no DSCP"));
+  EXPECT_THAT(error_of({"-c", "h", "-B", "%eth0"}), HasSubstr("0.0.0.0%eth0"));
+  EXPECT_THAT(error_of({"-c", "h", "-A", "1,"}), HasSubstr("--affinity"));
+  EXPECT_THAT(error_of({"-c", "h", "--connect-timeout", "0"}), HasSubstr("longer than 0"));
+  EXPECT_THAT(error_of({"-c", "h", "-i", "1us"}), HasSubstr("1ms"));
+}
+
+TEST(Flags, UnknownOnesGetAnAnswerForHumans) {
+  EXPECT_THAT(error_of({"-c", "h", "-u"}), HasSubstr("everything is UDP"));
+  EXPECT_THAT(error_of({"-c", "h", "--udp"}), HasSubstr("everything is UDP"));
+  EXPECT_THAT(error_of({"-c", "h", "-w", "4M"}), HasSubstr("--rtt-max"));
+  EXPECT_THAT(error_of({"-c", "h", "-w4M"}), HasSubstr("--rtt-max"));
+  EXPECT_THAT(error_of({"-c", "h", "--no-such"}), HasSubstr("no flag --no-such"));
+  EXPECT_THAT(error_of({"-c", "h", "stray"}), HasSubstr("\"stray\""));
+  EXPECT_THAT(error_of({"-c", "h", "-l"}), HasSubstr("-l/--size needs a value"));
+  EXPECT_THAT(error_of({"-c"}), HasSubstr("HOST"));
+}
+
+TEST(Flags, TheManualPageHasThemAll) {
+  const std::string page = manual_page();
+  for (const Flag& flag : flags()) {
+    std::string name(flag.long_name);
+    for (std::size_t at = 0; (at = name.find('-', at)) != std::string::npos; at += 2) {
+      name.insert(at, "\\");
+    }
+    EXPECT_THAT(page, HasSubstr("\\-\\-" + name));
+  }
+  EXPECT_THAT(page, testing::StartsWith(".TH LONGHAUL\\-PERF 1"));
+  // No text of the table may be taken for a request.
+  EXPECT_THAT(page, testing::Not(HasSubstr("\n'")));
+}
+
 TEST(Flags, NoNameIsUsedTwice) {
   std::set<std::string_view> long_names;
   std::set<char> short_names;
@@ -140,19 +229,25 @@ TEST(Flags, NoNameIsUsedTwice) {
     if (flag.short_name != '\0') {
       EXPECT_TRUE(short_names.insert(flag.short_name).second) << flag.short_name;
     }
+    if (!flag.alias.empty()) {
+      EXPECT_TRUE(long_names.insert(flag.alias).second) << flag.alias;
+    }
     EXPECT_FALSE(flag.help.empty());
+  }
+  for (const ForeignFlag& flag : foreign_flags()) {
+    EXPECT_TRUE(long_names.insert(flag.long_name.substr(2)).second) << flag.long_name;
+    if (!flag.short_name.empty()) {
+      EXPECT_TRUE(short_names.insert(flag.short_name[1]).second) << flag.short_name;
+    }
   }
 }
 
-TEST(Flags, HelpAndReadmeNameEveryFlag) {
+TEST(Flags, HelpNamesEveryFlag) {
   const std::string help = help_text();
-  const std::string readme = TemporaryFolder::read(LONGHAUL_PERF_README);
   for (const Flag& flag : flags()) {
     EXPECT_THAT(help, HasSubstr("--" + std::string(flag.long_name)));
   }
   EXPECT_THAT(help, HasSubstr("Examples"));
-  EXPECT_THAT(readme, HasSubstr(flag_table_markdown()))
-      << "bring the table in the README up to date";
 }
 
 TEST(Plan, AStreamIsSixtyFourMebibytesForTenSeconds) {

@@ -48,6 +48,9 @@ class RecordingReporter : public Reporter {
     changed_.notify_all();
   }
   void on_note(std::string_view) override {}
+  Transcript take_transcript() override { return {kTranscript, false}; }
+
+  static constexpr const char* kTranscript = "what was printed\n";
 
   template <typename Predicate>
   bool wait_until(Predicate predicate) {

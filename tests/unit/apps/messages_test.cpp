@@ -20,6 +20,10 @@ TestPlan stream_plan() {
   plan.interval = 500ms;
   plan.parallel = 3;
   plan.seed = ~std::uint64_t{0};
+  plan.direction = Direction::both;
+  plan.server_cpu = 3;
+  plan.server_rate_bps = 80'000'000;
+  plan.server_output = true;
   return plan;
 }
 
@@ -41,6 +45,31 @@ TEST(Messages, APlanArrivesAsItWasSent) {
   EXPECT_EQ(plan.interval, 500ms);
   EXPECT_EQ(plan.parallel, 3u);
   EXPECT_EQ(plan.seed, ~std::uint64_t{0});
+  EXPECT_EQ(plan.direction, Direction::both);
+  EXPECT_EQ(plan.server_cpu, 3u);
+  EXPECT_EQ(plan.server_rate_bps, 80'000'000u);
+  EXPECT_TRUE(plan.server_output);
+}
+
+TEST(Messages, ATranscriptArrivesWholeOrSaysWhatIsMissing) {
+  EXPECT_FALSE(transcript_from(delivered(finished_message(nullptr))).value());
+  const Transcript small{"{\"a\": 1}\n", true};
+  const auto same = transcript_from(delivered(finished_message(&small))).value();
+  EXPECT_EQ(same->text, small.text);
+  EXPECT_TRUE(same->json);
+  // Every character of it doubles in a message.
+  const Transcript large{std::string(kMessageMax, '\n') + "the result\n", true};
+  const Json message = finished_message(&large);
+  EXPECT_LE(encode(message).size(), kMessageMax);
+  const auto cut = transcript_from(delivered(message)).value();
+  EXPECT_THAT(cut->text, testing::StartsWith("(the first "));
+  EXPECT_THAT(cut->text, testing::EndsWith("\nthe result\n"));
+  EXPECT_FALSE(cut->json);
+  const Transcript evil{"a\x1b[2Jb\n", false};
+  EXPECT_EQ(transcript_from(delivered(finished_message(&evil))).value()->text, "a?[2Jb\n");
+  EXPECT_FALSE(transcript_from(Json{{"kind", "finished"}}));
+  EXPECT_FALSE(
+      transcript_from(Json{{"kind", "finished"}, {"output", 7}, {"output_is_json", true}}));
 }
 
 TEST(Messages, ReportsArriveAsTheyWereSent) {

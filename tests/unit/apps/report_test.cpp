@@ -5,6 +5,9 @@
 #include <gtest/gtest.h>
 
 #include <set>
+#include <sstream>
+#include <string>
+#include <vector>
 
 namespace longhaul::apps::perf {
 namespace {
@@ -12,10 +15,24 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-Summary whole_test() {
-  Summary summary;
-  summary.plan.extents = {1024};
-  summary.plan.bytes = 1024;
+/// Keeps what is printed.
+class MemoryOutput : public Output {
+ public:
+  explicit MemoryOutput(bool terminal = false) : terminal_(terminal) {}
+  void write(std::string_view text) override { text_ += text; }
+  void complain(std::string_view line) override { complaints_ += line; }
+  bool terminal() const override { return terminal_; }
+  const std::string& text() const { return text_; }
+  const std::string& complaints() const { return complaints_; }
+
+ private:
+  bool terminal_;
+  std::string text_;
+  std::string complaints_;
+};
+
+DirectionSummary whole_direction() {
+  DirectionSummary summary;
   SenderReport sender;
   sender.completed = 10;
   sender.p50_ms = 1;
@@ -38,6 +55,23 @@ Summary whole_test() {
   return summary;
 }
 
+Summary whole_test() {
+  Summary summary;
+  summary.plan.extents = {1024};
+  summary.plan.bytes = 1024;
+  summary.directions = {whole_direction()};
+  return summary;
+}
+
+Summary both_ways() {
+  Summary summary = whole_test();
+  summary.plan.direction = Direction::both;
+  summary.directions.push_back(whole_direction());
+  summary.directions[1].sending = false;
+  summary.directions[1].receiver->bytes = 250'000'000;
+  return summary;
+}
+
 TestPlan file_plan() {
   TestPlan plan;
   plan.mode = Mode::file;
@@ -56,7 +90,7 @@ StartInfo start_info(const TestPlan& plan) {
 }
 
 TEST(EndObject, HasExactlyTheMembersOfTheSchema) {
-  const OrderedJson end = end_object(whole_test());
+  const OrderedJson end = end_object(whole_direction());
   std::set<std::string> names;
   for (const auto& [name, value] : end.items()) names.insert(name);
   EXPECT_EQ(names,
@@ -70,7 +104,7 @@ TEST(EndObject, HasExactlyTheMembersOfTheSchema) {
 }
 
 TEST(EndObject, LocalIsTheEndThatPrintsIt) {
-  Summary summary = whole_test();
+  DirectionSummary summary = whole_direction();
   OrderedJson end = end_object(summary);
   EXPECT_DOUBLE_EQ(end["cpu_percent"]["local"].get<double>(), 11);
   EXPECT_DOUBLE_EQ(end["cpu_percent"]["remote"].get<double>(), 21);
@@ -81,7 +115,7 @@ TEST(EndObject, LocalIsTheEndThatPrintsIt) {
 }
 
 TEST(EndObject, ATestWithoutResultsIsNotGood) {
-  Summary summary = whole_test();
+  DirectionSummary summary = whole_direction();
   summary.receiver.reset();
   const OrderedJson end = end_object(summary);
   EXPECT_FALSE(end["digest_ok"].get<bool>());
@@ -89,41 +123,108 @@ TEST(EndObject, ATestWithoutResultsIsNotGood) {
 }
 
 TEST(JsonReport, IsOneObjectWithStartIntervalsAndEnd) {
-  testing::internal::CaptureStdout();
-  const auto reporter = make_json_reporter();
+  MemoryOutput output;
+  const auto reporter = make_json_reporter(output);
   reporter->on_connecting("h", 1);
   reporter->on_start(start_info(file_plan()));
-  reporter->on_interval({{}, IntervalLine::Path{1, 2, 3, 4}});
+  reporter->on_interval({{}, true, IntervalLine::Path{1, 2, 3, 4}});
   reporter->on_progress(1, 2, 3);
   reporter->on_end(whole_test());
-  const Json object = Json::parse(testing::internal::GetCapturedStdout(), nullptr, false);
+  const Json object = Json::parse(output.text(), nullptr, false);
   ASSERT_TRUE(object.is_object());
   EXPECT_EQ(object["start"]["file"], "model.safetensors");
   EXPECT_EQ(object["start"]["tensors"], 7);
   EXPECT_EQ(object["intervals"].size(), 1u);
   EXPECT_EQ(object["intervals"][0]["packets_lost"], 1);
+  EXPECT_TRUE(object["intervals"][0]["sender"]);
   EXPECT_TRUE(object.contains("receiver_intervals"));
-  EXPECT_EQ(object["end"], Json::parse(end_object(whole_test()).dump()));
+  EXPECT_EQ(object["end"], Json::parse(end_object(whole_direction()).dump()));
+  EXPECT_FALSE(object.contains("end_bidir_reverse"));
   EXPECT_FALSE(object.contains("error"));
 }
 
+TEST(JsonReport, BothDirectionsHaveTheirEnd) {
+  MemoryOutput output;
+  make_json_reporter(output)->on_end(both_ways());
+  const Json object = Json::parse(output.text(), nullptr, false);
+  EXPECT_EQ(object["end"]["bytes"], 125'000'000);
+  EXPECT_EQ(object["end_bidir_reverse"]["bytes"], 250'000'000);
+  // What the other end received it counted; what this end received are its own intervals.
+  EXPECT_TRUE(object.contains("receiver_intervals"));
+  EXPECT_FALSE(object.contains("receiver_intervals_bidir_reverse"));
+  // Each end's own processor time is local.
+  EXPECT_DOUBLE_EQ(object["end"]["cpu_percent"]["local"].get<double>(), 11);
+  EXPECT_DOUBLE_EQ(object["end_bidir_reverse"]["cpu_percent"]["local"].get<double>(), 21);
+}
+
+TEST(JsonReport, WhatTheServerPrintedIsAMember) {
+  MemoryOutput output;
+  Summary summary = whole_test();
+  summary.server_output = Transcript{"{\"end\": 7}\n", true};
+  make_json_reporter(output)->on_end(summary);
+  EXPECT_EQ(Json::parse(output.text())["server_output_json"]["end"], 7);
+  MemoryOutput again;
+  summary.server_output = Transcript{"lines\n", false};
+  make_json_reporter(again)->on_end(summary);
+  EXPECT_EQ(Json::parse(again.text())["server_output_text"], "lines\n");
+}
+
 TEST(JsonReport, AFailureIsAnObjectToo) {
-  testing::internal::CaptureStdout();
-  make_json_reporter()->on_error("no \xff host");
-  const Json object = Json::parse(testing::internal::GetCapturedStdout(), nullptr, false);
+  MemoryOutput output;
+  make_json_reporter(output)->on_error("no \xff host");
+  const Json object = Json::parse(output.text(), nullptr, false);
   ASSERT_TRUE(object.is_object());
   EXPECT_THAT(object["error"].get<std::string>(), HasSubstr("host"));
 }
 
+TEST(JsonReport, ItsTranscriptIsTheLastObject) {
+  MemoryOutput output;
+  const auto reporter = make_json_reporter(output);
+  reporter->record();
+  reporter->on_end(whole_test());
+  const Transcript transcript = reporter->take_transcript();
+  EXPECT_TRUE(transcript.json);
+  EXPECT_EQ(transcript.text, output.text());
+}
+
+TEST(JsonStream, IsOneObjectALine) {
+  MemoryOutput output;
+  const auto reporter = make_json_stream_reporter(output);
+  reporter->on_start(start_info(file_plan()));
+  reporter->record();
+  reporter->on_interval({{}, false, std::nullopt});
+  reporter->on_end(both_ways());
+  reporter->on_error("broken\nline");
+  std::istringstream lines(output.text());
+  std::vector<std::string> events;
+  for (std::string line; std::getline(lines, line);) {
+    const Json object = Json::parse(line, nullptr, false);
+    ASSERT_TRUE(object.is_object()) << line;
+    ASSERT_EQ(object.size(), 2u);
+    events.push_back(object["event"]);
+    if (events.back() == "end") {
+      EXPECT_TRUE(object["data"].contains("end_bidir_reverse"));
+    }
+  }
+  EXPECT_EQ(events, (std::vector<std::string>{"start", "interval", "end", "error"}));
+  EXPECT_THAT(reporter->take_transcript().text, testing::StartsWith("{\"event\":\"interval\""));
+}
+
 std::string text_of_file_test(bool terminal) {
-  testing::internal::CaptureStdout();
-  const auto reporter = make_text_reporter(terminal);
+  MemoryOutput output(terminal);
+  const auto reporter = make_text_reporter(output);
   reporter->on_start(start_info(file_plan()));
   reporter->on_progress(500, 1000, 1);
   Summary summary = whole_test();
   summary.plan = file_plan();
   reporter->on_end(summary);
-  return testing::internal::GetCapturedStdout();
+  return output.text();
+}
+
+std::string text_of(const Summary& summary) {
+  MemoryOutput output;
+  make_text_reporter(output)->on_end(summary);
+  return output.text() + output.complaints();
 }
 
 TEST(TextReport, ShowsAProgressBarOnATerminalAndNoneInAPipe) {
@@ -143,15 +244,41 @@ TEST(TextReport, SaysWhatWasVerifiedAndHowFast) {
 }
 
 TEST(TextReport, AFailedDigestIsUnmistakable) {
-  testing::internal::CaptureStdout();
   Summary summary = whole_test();
-  summary.receiver->digest_ok = false;
-  summary.receiver->problems = {"tensor \"w\" has another digest than was sent"};
-  make_text_reporter(false)->on_end(summary);
-  const std::string text = testing::internal::GetCapturedStdout();
+  summary.directions[0].receiver->digest_ok = false;
+  summary.directions[0].receiver->problems = {"tensor \"w\" has another digest than was sent"};
+  const std::string text = text_of(summary);
   EXPECT_THAT(text, HasSubstr("digest FAILED"));
   EXPECT_THAT(text, HasSubstr("tensor \"w\""));
   EXPECT_THAT(text, Not(HasSubstr("digest ok")));
+}
+
+TEST(TextReport, DirectionsAreToldApart) {
+  Summary summary = both_ways();
+  const std::string client = text_of(summary);
+  EXPECT_THAT(client, HasSubstr("[TX-C]"));
+  EXPECT_THAT(client, HasSubstr("[RX-C]"));
+  EXPECT_THAT(client, HasSubstr("1.00 Gbits/sec  received and verified"));
+  summary.at_client = false;
+  EXPECT_THAT(text_of(summary), HasSubstr("[TX-S]"));
+  EXPECT_THAT(text_of(whole_test()), Not(HasSubstr("[TX")));
+}
+
+TEST(TextReport, WhatIsNotKnownIsNotMadeUp) {
+  Summary summary = whole_test();
+  SenderReport& sender = *summary.directions[0].sender;
+  sender.completed = 0;
+  EXPECT_THAT(text_of(summary), Not(HasSubstr("p50")));
+  sender.whole = false;
+  EXPECT_THAT(text_of(summary), HasSubstr("up to the last line"));
+  sender.packets_sent = 0;
+  EXPECT_THAT(text_of(summary), Not(HasSubstr("0 sent")));
+}
+
+TEST(TextReport, TheServersWordsComeLast) {
+  Summary summary = whole_test();
+  summary.server_output = Transcript{"the server's line\n", false};
+  EXPECT_THAT(text_of(summary), testing::EndsWith("Server output:\nthe server's line\n"));
 }
 
 }  // namespace

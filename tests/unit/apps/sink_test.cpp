@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <filesystem>
 
 #include "apps/common/sample_file.hpp"
 #include "apps/perf/source.hpp"
@@ -159,7 +160,8 @@ TEST_F(FileSinkTest, MissingTensorsAndDigestsAreProblems) {
 
 TEST_F(FileSinkTest, DiscardingRemovesTheOutputAtOnce) {
   auto sink = FileSink::create(plan_, file_.raw_header(), folder_.file("copy")).value();
-  EXPECT_EQ(folder_.entries(), 2u);
+  // Beside the source a file under a temporary name, or one without any.
+  EXPECT_FALSE(std::filesystem::exists(folder_.file("copy")));
   sink->discard();
   EXPECT_EQ(folder_.entries(), 1u);
 }

@@ -48,6 +48,36 @@ struct HandshakeTest : testing::Test {
   std::size_t written = 0;
 };
 
+TEST_F(HandshakeTest, refusals_that_repeat_for_a_second_end_an_attempt) {
+  client.on_refusal(now);
+  client.on_refusal(now);
+  client.on_refusal(now + milliseconds(999));
+  EXPECT_FALSE(client.failure().has_value()) << "many at once are one";
+  client.on_refusal(now + seconds(1));
+  ASSERT_TRUE(client.failure().has_value());
+  EXPECT_EQ(client.failure()->code, ErrorCode::refused);
+  EXPECT_NE(client.failure()->reason.find("nothing listens on UDP port"), std::string::npos);
+  EXPECT_EQ(client.next_timeout(), kNever);
+}
+
+TEST_F(HandshakeTest, two_refusals_are_not_enough_however_far_apart) {
+  client.on_refusal(now);
+  client.on_refusal(now + seconds(2));
+  EXPECT_FALSE(client.failure().has_value());
+}
+
+TEST_F(HandshakeTest, a_refusal_means_nothing_once_the_server_spoke) {
+  wire::LongPacket retry = answer(wire::LongType::retry, {});
+  const std::vector<std::byte> token(20, std::byte{7});
+  retry.header.token = token;
+  client.on_long_packet(now, retry);
+  for (int i = 0; i < 10; ++i) client.on_refusal(now + i * seconds(1));
+  EXPECT_FALSE(client.failure().has_value());
+  Handshake server(config(Role::server), now);
+  for (int i = 0; i < 10; ++i) server.on_refusal(now + i * seconds(1));
+  EXPECT_FALSE(server.failure().has_value());
+}
+
 TEST_F(HandshakeTest, an_exchange_of_two_packets_establishes_both_ends) {
   Handshake server(config(Role::server), now);
   const auto initial = write(client);

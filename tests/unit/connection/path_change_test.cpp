@@ -33,6 +33,9 @@ TEST_F(PathChangeTest, a_peer_whose_address_changes_goes_on_after_one_challenge)
   EXPECT_EQ(server.status(1), Status::completed);
   EXPECT_TRUE(network.arrived_whole(1));
   EXPECT_EQ(client.connections.size(), 1u);
+  const ConnectionEvent& told = server.connections.back();
+  EXPECT_EQ(told.kind, ConnectionEvent::Kind::moved);
+  EXPECT_EQ(told.remote, address(1, 2222));
 }
 
 TEST_F(PathChangeTest, a_new_address_gets_at_most_three_times_what_came_from_it) {

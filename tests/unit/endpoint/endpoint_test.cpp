@@ -2,6 +2,8 @@
 // What belongs to no connection, and what every request may rely on.
 #include <gtest/gtest.h>
 
+#include <array>
+
 #include "lib/base/random.hpp"
 #include "tests/unit/connection/network.hpp"
 #include "tests/unit/connection/packets.hpp"
@@ -43,6 +45,34 @@ struct EndpointTest : testing::Test {
     return host.endpoint.stats().dropped[static_cast<std::size_t>(reason)];
   }
 };
+
+TEST_F(EndpointTest, refusals_end_an_attempt_and_nothing_else) {
+  Host& client = network.add(1);
+  Host& server = network.add(2);
+  network.connect(client, server);
+  EXPECT_FALSE(client.endpoint.connecting());
+  const std::array established{address(2)};
+  const std::array nobody{address(5)};
+  const auto refuse = [&](const auto& from) {
+    for (int i = 0; i < 8; ++i) {
+      network.run(milliseconds(250));
+      client.endpoint.handle_refusals(network.now, from);
+    }
+    network.run(milliseconds(10));
+  };
+  refuse(established);
+  EXPECT_EQ(client.connections.size(), 1u) << "an established connection believes no ICMP";
+  client.endpoint.connect(network.now, {8, nobody[0], seconds(10)});
+  EXPECT_TRUE(client.endpoint.connecting());
+  refuse(established);
+  EXPECT_EQ(client.connections.size(), 1u) << "the address is another";
+  refuse(nobody);
+  ASSERT_EQ(client.connections.size(), 2u);
+  EXPECT_EQ(client.connections.back().connection, 8u);
+  EXPECT_EQ(client.connections.back().error, ErrorCode::refused);
+  EXPECT_FALSE(client.endpoint.connecting());
+  EXPECT_EQ(client.endpoint.stats().connections, 1u);
+}
 
 TEST_F(EndpointTest, an_initial_without_a_token_is_answered_with_one_and_leaves_no_state) {
   Host& server = network.add(2);

@@ -72,6 +72,22 @@ TEST_F(ResetTest, an_idle_client_learns_of_the_restart_with_its_next_heartbeat) 
   EXPECT_TRUE(over());
 }
 
+// Whoever restarts while the sender's window is full hears only questions, the smallest of packets.
+TEST_F(ResetTest, a_peer_that_was_gone_for_a_while_is_known_by_its_answer_to_small_packets) {
+  network.transfer(*client, *server, 1, 100'000);
+  const SocketAddress place = server->address;
+  server->address = address(77);
+  network.on_leave = [](Parcel& parcel) { return parcel.from != address(77); };
+  network.run(milliseconds(800));
+  ASSERT_EQ(client->status(1), Status::pending);
+  EndpointConfig config = Network::config();
+  config.stateless_reset_key = "survives a restart";
+  network.add(2, config, Network::environment(99)).address = place;
+  network.run(milliseconds(600), [&] { return client->status(1) != Status::pending; });
+  EXPECT_EQ(client->status(1), Status::peer_lost);
+  EXPECT_NE(client->connections.back().reason.find("restarted"), std::string::npos);
+}
+
 TEST_F(ResetTest, a_wrong_token_ends_nothing) {
   network.inject(address(2), address(1), reset_packet(server_cid, {std::byte{1}}));
   network.run(milliseconds(100));

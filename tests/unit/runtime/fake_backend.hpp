@@ -69,8 +69,19 @@ class FakeBackend final : public io::Backend {
   void unregister_memory(Region) override {}
   io::BackendStats stats() const override { return {}; }
   Timestamp next_release() const override { return release; }
+  void watch_refusals(bool on) override { watches.push_back(on); }
+  std::size_t take_refusals(std::span<SocketAddress> out) override {
+    std::size_t count = 0;
+    for (; count < out.size() && !refusals.empty(); ++count) {
+      out[count] = refusals.front();
+      refusals.pop_front();
+    }
+    return count;
+  }
 
   std::deque<std::string> arrivals;
+  std::deque<SocketAddress> refusals;
+  std::vector<bool> watches;
   std::size_t room = 1000;  ///< datagrams it still accepts
   std::vector<std::string> sent;
   std::vector<Duration> waits;

@@ -85,6 +85,24 @@ TEST_F(WorkerTest, a_burst_of_datagrams_reaches_the_core_in_one_call) {
   EXPECT_EQ(script_.bursts, (std::vector<std::size_t>{3}));
 }
 
+TEST_F(WorkerTest, refusals_are_asked_for_only_while_somebody_connects) {
+  SocketAddress closed;
+  closed.port = 7;
+  backend_->refusals = {closed, closed};
+  worker_->run_once(at(1));
+  EXPECT_TRUE(backend_->watches.empty());
+  EXPECT_TRUE(script_.calls.empty());
+  script_.connecting = true;
+  worker_->run_once(at(2));
+  worker_->run_once(at(3));
+  EXPECT_EQ(script_.calls, (std::vector<std::string>{"refused 7", "refused 7"}));
+  script_.connecting = false;
+  backend_->refusals = {closed};
+  worker_->run_once(at(4));
+  EXPECT_EQ(script_.calls.size(), 2U);
+  EXPECT_EQ(backend_->watches, (std::vector<bool>{true, false}));
+}
+
 TEST_F(WorkerTest, a_full_burst_may_have_left_input) {
   backend_->arrivals = {"a", "b", "c", "d", "e"};
   worker_->run_once(at(1));

@@ -64,6 +64,35 @@ class KernelBackendTest : public testing::TestWithParam<Variant> {
   SocketAddress remote_;
 };
 
+TEST_P(KernelBackendTest, RefusalsAreToldWhileSomebodyAsksForThem) {
+  SocketAddress closed = remote_;
+  receiver_.reset();
+  std::array<SocketAddress, 16> refused;
+  const auto ask = [&] {
+    Burst burst;
+    for (int i = 0; i < 3; ++i) burst.add(closed, 10);
+    send_all(burst);
+    sender_->wait(50ms);
+    std::array<base::RxDatagram, 4> none;
+    EXPECT_EQ(sender_->receive(test::now(), none), 0U);
+    return sender_->take_refusals(refused);
+  };
+  EXPECT_EQ(ask(), 0U) << "nobody asked";
+  sender_->watch_refusals(true);
+  ASSERT_GE(ask(), 1U);
+  EXPECT_EQ(refused[0], closed);
+  EXPECT_EQ(sender_->take_refusals(refused), 0U) << "each once";
+  for (int i = 0; i < 20; ++i) ask();
+  // What is not taken is bounded, and going away leaves nothing behind.
+  Burst burst;
+  for (int i = 0; i < 40; ++i) burst.add(closed, 10);
+  send_all(burst);
+  sender_->wait(50ms);
+  sender_->watch_refusals(false);
+  EXPECT_EQ(sender_->take_refusals(refused), 0U);
+  EXPECT_EQ(ask(), 0U);
+}
+
 INSTANTIATE_TEST_SUITE_P(
     Variants, KernelBackendTest,
     testing::Values(Variant{"mmsg_ipv4", AddressFamily::ipv4, EngineChoice::mmsg},

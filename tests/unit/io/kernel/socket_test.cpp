@@ -8,6 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <array>
 #include <fstream>
 #include <string>
 #include <thread>
@@ -44,6 +45,20 @@ TEST(SocketTest, NeverFragmentsAndIgnoresTheKernelsPathMtu) {
   ASSERT_TRUE(six) << six.error().context;
   EXPECT_EQ(option_of(*six, SOL_IPV6, IPV6_MTU_DISCOVER), IPV6_PMTUDISC_PROBE);
   EXPECT_EQ(option_of(*six, SOL_IPV6, IPV6_V6ONLY), 1);
+}
+
+TEST(SocketTest, StaysOnAnInterfaceThatExists) {
+  const auto socket = Socket::open({.local = loopback(AddressFamily::ipv4), .device = "lo"});
+  ASSERT_TRUE(socket) << socket.error().context;
+  std::array<char, 16> device{};
+  socklen_t size = device.size();
+  ASSERT_EQ(getsockopt(socket->number(), SOL_SOCKET, SO_BINDTODEVICE, device.data(), &size), 0);
+  EXPECT_STREQ(device.data(), "lo");
+  const auto refused =
+      Socket::open({.local = loopback(AddressFamily::ipv4), .device = "no-such-dev"});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::invalid_argument);
+  EXPECT_NE(refused.error().context.find("no-such-dev"), std::string::npos);
 }
 
 TEST(SocketTest, TellsThePortTheSystemChose) {

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+// What concerns the process as a whole: its id in a file, its cores, its life in the background.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "apps/common/affinity.hpp"
+#include "apps/common/daemon.hpp"
+#include "apps/common/key_file.hpp"
+#include "apps/common/pid_file.hpp"
+#include "tests/unit/apps/temporary_folder.hpp"
+
+namespace longhaul::apps {
+namespace {
+
+using testing::HasSubstr;
+
+std::string own_id() {
+  return std::to_string(::getpid()) + "\n";
+}
+
+void write(const std::string& path, const std::string& text) {
+  std::ofstream(path) << text;
+}
+
+TEST(PidFile, HoldsTheIdAndGoesWithTheProcess) {
+  const TemporaryFolder folder;
+  {
+    const auto file = PidFile::create(folder.file("pid"));
+    ASSERT_TRUE(file) << file.error().context;
+    EXPECT_EQ(TemporaryFolder::read(folder.file("pid")), own_id());
+  }
+  EXPECT_EQ(folder.entries(), 0u);
+}
+
+TEST(PidFile, OfALivingProcessIsRespectedAndOfADeadOneReplaced) {
+  const TemporaryFolder folder;
+  write(folder.file("pid"), std::to_string(::getppid()));
+  const auto refused = PidFile::create(folder.file("pid"));
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().context, HasSubstr(std::to_string(::getppid())));
+  EXPECT_EQ(TemporaryFolder::read(folder.file("pid")), std::to_string(::getppid()));
+
+  const pid_t gone = ::fork();
+  if (gone == 0) ::_exit(0);
+  ::waitpid(gone, nullptr, 0);
+  for (const std::string& stale : {std::to_string(gone), std::string("nonsense"), std::string()}) {
+    write(folder.file("pid"), stale);
+    EXPECT_TRUE(PidFile::create(folder.file("pid"))) << stale;
+  }
+}
+
+TEST(PidFile, ThatBelongsToAnotherByNowIsLeftAlone) {
+  const TemporaryFolder folder;
+  {
+    const auto file = PidFile::create(folder.file("pid"));
+    write(folder.file("pid"), "1\n");
+  }
+  EXPECT_EQ(TemporaryFolder::read(folder.file("pid")), "1\n");
+}
+
+TEST(PidFile, ThatCannotBeWrittenIsNamed) {
+  const auto refused = PidFile::create("/nonexistent/pid");
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().context, HasSubstr("/nonexistent/pid"));
+}
+
+TEST(KeyFile, IsMadeOnceForItsOwnerAlone) {
+  const TemporaryFolder folder;
+  const auto made = read_or_make_key(folder.file("key"));
+  ASSERT_TRUE(made) << made.error().context;
+  EXPECT_EQ(made->size(), 32u);
+  EXPECT_EQ(read_or_make_key(folder.file("key")).value(), *made);
+  EXPECT_NE(read_or_make_key(folder.file("other")).value(), *made);
+  EXPECT_EQ(std::filesystem::status(folder.file("key")).permissions(),
+            std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
+  EXPECT_EQ(folder.entries(), 2u);
+}
+
+TEST(KeyFile, OfAnotherSizeOrOpenToOthersIsRefused) {
+  const TemporaryFolder folder;
+  for (const std::size_t bytes : {0u, 15u, 33u}) {
+    const auto refused = read_or_make_key(folder.write("key", std::string(bytes, 'k')));
+    ASSERT_FALSE(refused) << bytes;
+    EXPECT_THAT(refused.error().context, HasSubstr("16 or 32"));
+  }
+  folder.write("key", std::string(16, 'k'));
+  const auto open = read_or_make_key(folder.file("key"));
+  ASSERT_FALSE(open);
+  EXPECT_THAT(open.error().context, HasSubstr("chmod 600"));
+  std::filesystem::permissions(folder.file("key"), std::filesystem::perms::owner_read);
+  EXPECT_EQ(read_or_make_key(folder.file("key")).value(), std::string(16, 'k'));
+  const auto nowhere = read_or_make_key("/nonexistent/key");
+  ASSERT_FALSE(nowhere);
+  EXPECT_THAT(nowhere.error().context, HasSubstr("/nonexistent/key"));
+}
+
+TEST(ThreadPinning, MovesOtherThreadsAndBack) {
+  std::atomic<pid_t> other = 0;
+  std::atomic<bool> leave = false;
+  std::thread thread([&] {
+    other = ::gettid();
+    while (!leave) ::usleep(1000);
+  });
+  while (other == 0) ::usleep(1000);
+  cpu_set_t allowed;
+  ASSERT_EQ(::sched_getaffinity(0, sizeof allowed, &allowed), 0);
+  unsigned cpu = 0;
+  while (!CPU_ISSET(cpu, &allowed)) ++cpu;
+  cpu_set_t now;
+  {
+    const auto pinning = ThreadPinning::pin_others(cpu);
+    ASSERT_TRUE(pinning) << pinning.error().context;
+    ASSERT_EQ(::sched_getaffinity(other, sizeof now, &now), 0);
+    EXPECT_EQ(CPU_COUNT(&now), 1);
+    EXPECT_TRUE(CPU_ISSET(cpu, &now));
+    ASSERT_EQ(::sched_getaffinity(0, sizeof now, &now), 0);
+    EXPECT_TRUE(CPU_EQUAL(&now, &allowed));
+  }
+  ASSERT_EQ(::sched_getaffinity(other, sizeof now, &now), 0);
+  EXPECT_TRUE(CPU_EQUAL(&now, &allowed));
+  leave = true;
+  thread.join();
+  const auto refused = ThreadPinning::pin_others(1023);
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().context, HasSubstr("may use"));
+}
+
+/// Exit status of a process that becomes a daemon and then does `body`.
+template <typename Body>
+int status_of_start(Body body) {
+  const pid_t starter = ::fork();
+  if (starter == 0) {
+    auto daemon = Daemon::start();
+    ::_exit(daemon ? body(*daemon) : 99);
+  }
+  int status = 0;
+  ::waitpid(starter, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+TEST(Daemon, LetsItsStarterGoOnceItIsReady) {
+  const TemporaryFolder folder;
+  const std::string proof = folder.file("proof");
+  EXPECT_EQ(status_of_start([&](Daemon& daemon) {
+              if (!daemon.ready()) return 1;
+              std::ofstream(proof + ".new") << ::getsid(0) - ::getpid();
+              ::rename((proof + ".new").c_str(), proof.c_str());
+              return 7;
+            }),
+            0);
+  for (int i = 0; i < 500 && TemporaryFolder::read(proof).empty(); ++i) ::usleep(10'000);
+  EXPECT_EQ(TemporaryFolder::read(proof), "0") << "it leads a session of its own";
+}
+
+TEST(Daemon, ThatFailsToStartGivesItsStarterItsStatus) {
+  EXPECT_EQ(status_of_start([](Daemon&) { return 3; }), 3);
+  EXPECT_EQ(status_of_start([](Daemon&) { return 0; }), 1) << "never ready is no success";
+}
+
+}  // namespace
+}  // namespace longhaul::apps
