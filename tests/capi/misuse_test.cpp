@@ -179,6 +179,11 @@ TEST_F(Misuse, names_and_sizes_of_numbers_that_are_none) {
   EXPECT_EQ(longhaul_address_parse(nullptr, 1, &address, &error_), LONGHAUL_INVALID_ARGUMENT);
   EXPECT_EQ(longhaul_address_parse("1.2.3.4", 1, nullptr, &error_), LONGHAUL_INVALID_ARGUMENT);
   EXPECT_EQ(longhaul_resolve("no-such-host.invalid", 1, &address, &error_), LONGHAUL_UNKNOWN_HOST);
+  EXPECT_EQ(longhaul_resolve_family("127.0.0.1", 1, 77, &address, &error_),
+            LONGHAUL_INVALID_ARGUMENT);
+  EXPECT_EQ(longhaul_resolve_family("127.0.0.1", 1, LONGHAUL_IPV6, &address, &error_),
+            LONGHAUL_UNKNOWN_HOST);
+  EXPECT_EQ(longhaul_resolve_family("127.0.0.1", 1, LONGHAUL_IPV4, &address, &error_), LONGHAUL_OK);
 }
 
 // What the handles of a forked child must answer; 0 if they do.

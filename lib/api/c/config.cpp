@@ -34,6 +34,8 @@ Result<void> set_faults(const longhaul_faults* faults, EndpointConfig& config) {
 
 Result<void> set_pointed_to(const longhaul_endpoint_config& given, EndpointConfig& config) {
   if (given.backend != nullptr) config.backend = given.backend;
+  if (given.engine != nullptr) config.engine = given.engine;
+  if (given.device != nullptr) config.device = given.device;
   if (given.security != nullptr) config.security = given.security;
   if (given.controller != nullptr) config.controller = given.controller;
   if (given.local != nullptr) {

@@ -115,6 +115,7 @@ longhaul_endpoint_stats from_stats(const EndpointStats& stats) noexcept {
   result.datagrams_received = stats.datagrams_received;
   result.transmit_blocked = stats.transmit_blocked;
   result.memory_budget_bytes = stats.memory_budget_bytes;
+  copy_text(result.engine, sizeof result.engine, stats.engine);
   std::copy(stats.dropped.begin(), stats.dropped.end(), result.dropped);
   return result;
 }

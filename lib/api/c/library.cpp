@@ -102,17 +102,35 @@ longhaul_code longhaul_address_parse(const char* host, uint16_t port, longhaul_a
   });
 }
 
+namespace {
+
+Result<void> resolve_into(const char* host, std::uint16_t port,
+                          std::optional<longhaul::AddressFamily> family,
+                          longhaul_address* address) {
+  const auto text = to_text(host, "host");
+  if (!text) return tl::unexpected(text.error());
+  if (auto size = size_of(address, "longhaul_address"); !size) {
+    return tl::unexpected(size.error());
+  }
+  const auto resolved = longhaul::resolve(*text, port, family);
+  if (!resolved) return tl::unexpected(resolved.error());
+  return give_address(*resolved, address);
+}
+
+}  // namespace
+
 longhaul_code longhaul_resolve(const char* host, uint16_t port, longhaul_address* address,
                                longhaul_error* error) {
+  return guarded(error, [&] { return resolve_into(host, port, std::nullopt, address); });
+}
+
+longhaul_code longhaul_resolve_family(const char* host, uint16_t port, int32_t family,
+                                      longhaul_address* address, longhaul_error* error) {
   return guarded(error, [&]() -> Result<void> {
-    const auto text = to_text(host, "host");
-    if (!text) return tl::unexpected(text.error());
-    if (auto size = size_of(address, "longhaul_address"); !size) {
-      return tl::unexpected(size.error());
-    }
-    const auto resolved = resolve(*text, port);
-    if (!resolved) return tl::unexpected(resolved.error());
-    return give_address(*resolved, address);
+    const auto wanted = to_enum(family, longhaul::AddressFamily::ipv4,
+                                longhaul::AddressFamily::ipv6, "longhaul_family");
+    if (!wanted) return tl::unexpected(wanted.error());
+    return resolve_into(host, port, *wanted, address);
   });
 }
 

@@ -179,6 +179,8 @@ typedef struct longhaul_endpoint_config {
   longhaul_thread_mode threads;     ///< default: worker threads
   const char* backend;              ///< NULL (default): "kernel"
   const longhaul_address* local;    ///< address to bind, port 0: chosen; NULL (default): any IPv4
+  const char* engine;               ///< "mmsg", "io_uring" …; NULL (default): "auto"
+  const char* device;               ///< interface all packets take; NULL (default): by the routes
   const char* security;             ///< has to be asked for by name; today there is only "none"
   const char* controller;           ///< "fixed", "cubic"; NULL (default): fixed if rate_bps is set
   uint64_t rate_bps;                ///< the line's rate in bit/s of UDP payload; default 0: none
@@ -325,6 +327,7 @@ typedef struct longhaul_endpoint_stats {
   uint64_t datagrams_received;
   uint64_t transmit_blocked;     ///< bursts the backend accepted only in part
   uint64_t memory_budget_bytes;  ///< what was computed at open
+  char engine[32];       ///< what moves the datagrams now; NUL-terminated
   uint64_t dropped[32];  ///< datagrams by reason; longhaul_drop_reason_name() names the places
 } longhaul_endpoint_stats;
 
