@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "lib/base/fifo.hpp"
 #include "longhaul/time.hpp"
 
 namespace longhaul::endpoint {
@@ -25,11 +26,17 @@ class Agenda {
   bool has_active() const noexcept { return !active_.empty(); }
   std::uint32_t front() const noexcept { return active_.front(); }
   /// The front connection has more to send than there was room for: others first.
-  void rotate() { std::rotate(active_.begin(), active_.begin() + 1, active_.end()); }
+  void rotate() {
+    const std::uint32_t cid = active_.front();
+    active_.pop_front();
+    active_.push_back(cid);
+    skip_forgotten();
+  }
   /// The front connection is drained; look again at `next`.
   void settle_front(Timestamp next) {
     const std::uint32_t cid = active_.front();
-    active_.erase(active_.begin());
+    active_.pop_front();
+    skip_forgotten();
     State& state = states_[cid];
     state.active = false;
     if (next != kNever && next < state.due) {
@@ -68,7 +75,7 @@ class Agenda {
   }
   void forget(std::uint32_t cid) {
     states_.erase(cid);
-    std::erase(active_, cid);
+    skip_forgotten();
   }
 
  private:
@@ -84,6 +91,10 @@ class Agenda {
     Timestamp due = kNever;     // of the entry in the heap that counts
     Timestamp wanted = kNever;  // what was asked for last
   };
+  // Forgotten ones stay in the queue until they reach its front.
+  void skip_forgotten() {
+    while (!active_.empty() && !states_.contains(active_.front())) active_.pop_front();
+  }
   void push(const Entry& entry) {
     heap_.push_back(entry);
     std::ranges::push_heap(heap_, std::greater<>{});
@@ -95,7 +106,7 @@ class Agenda {
     return entry;
   }
 
-  std::vector<std::uint32_t> active_;
+  base::Fifo<std::uint32_t> active_;
   std::vector<Entry> heap_;
   std::unordered_map<std::uint32_t, State> states_;
 };

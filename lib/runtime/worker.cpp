@@ -19,6 +19,10 @@ namespace longhaul::runtime {
 namespace {
 
 constexpr std::size_t kBurstMax = 256;
+// A burst is walked over several times (integrity, placement, digest): it has to stay in a core's
+// second-level cache, beside what the system copies it from and where it is placed.
+constexpr std::size_t kBurstBytes = 384 * 1024;
+constexpr std::size_t kBurstMin = 16;
 constexpr std::size_t kRequestsPerTurn = 256;
 // A backend without room is tried again after this, if nothing else comes first.
 constexpr Duration kRetryInterval = std::chrono::microseconds(100);
@@ -64,6 +68,12 @@ class CoreRequests {
   Timestamp posted_at_;
 };
 
+std::size_t burst_for(std::size_t backend_max, std::size_t datagram_max) {
+  const std::size_t in_cache = kBurstBytes / std::max<std::size_t>(datagram_max, 1);
+  return std::min(std::clamp<std::size_t>(backend_max, 1, kBurstMax),
+                  std::max(in_cache, kBurstMin));
+}
+
 }  // namespace
 
 Worker::Worker(std::unique_ptr<io::Backend> backend, std::unique_ptr<endpoint::Endpoint> core,
@@ -73,8 +83,7 @@ Worker::Worker(std::unique_ptr<io::Backend> backend, std::unique_ptr<endpoint::E
       sink_(sink),
       options_(options),
       mailbox_(options.mailbox_capacity) {
-  const std::size_t burst =
-      std::clamp<std::size_t>(backend_->capabilities().burst_max, 1, kBurstMax);
+  const std::size_t burst = burst_for(backend_->capabilities().burst_max, options_.datagram_max);
   const std::size_t stride = (options_.datagram_max + 63) / 64 * 64;
   arrivals_.resize(burst);
   heads_.resize(burst * stride);

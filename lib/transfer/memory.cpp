@@ -5,13 +5,15 @@
 
 #include <cstring>
 
+#include "lib/transfer/hash/hash.hpp"
+
 namespace longhaul::transfer {
 namespace {
 
 template <typename Byte>
 std::uint64_t digest_of(const Segments<Byte>& memory, std::uint64_t offset, std::uint64_t length) {
   if (const auto whole = memory.contiguous(offset, length); !whole.empty() || length == 0)
-    return XXH3_64bits(whole.data(), whole.size());
+    return hash::fastest()(whole.data(), whole.size());
   XXH3_state_t state;
   XXH3_64bits_reset(&state);
   memory.visit(offset, length,

@@ -69,12 +69,14 @@ ReceiveTransfer::Result ReceiveTransfer::on_chunk(std::uint8_t number, std::uint
 // Only bytes that are still missing are written: what has been verified stays as it is.
 void ReceiveTransfer::place(const base::Interval& range, const ChunkBytes& chunk) {
   fresh_.clear();
-  for (base::Interval gap = placed_.next_gap(range.begin, range.end); gap.length() > 0;
-       gap = placed_.next_gap(gap.end, range.end)) {
+  for (std::uint64_t at = range.begin; at < range.end;) {
+    const base::Interval gap = placed_.next_gap(at, range.end);
+    if (gap.length() == 0) break;
+    at = gap.end;
+    fresh_.push_back(gap);
+    if (report_pieces_) newly_placed_.insert(gap.begin, gap.end);
     if (mode_ == base::PayloadMode::bytes)
       copy_in(chunk.bytes.subspan(gap.begin - range.begin, gap.length()), memory_, gap.begin);
-    if (report_pieces_) newly_placed_.insert(gap.begin, gap.end);
-    fresh_.push_back(gap);
   }
   duplicate_bytes_ += range.length() - placed_.insert(range.begin, range.end);
 }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "lib/base/vector_registers.hpp"
 #include "lib/wire/packet.hpp"
 
 namespace longhaul::wire {
@@ -19,6 +20,7 @@ std::uint32_t run(std::uint32_t state, std::span<const std::byte> bytes) noexcep
     state = crc32_iscsi(begin, static_cast<int>(step.size()), state);
     bytes = bytes.subspan(step.size());
   }
+  base::release_vector_registers();
   return state;
 }
 

@@ -21,6 +21,7 @@ KernelBackend::KernelBackend(Socket socket, Waker waker, const KernelOptions& op
       waker_(std::move(waker)),
       engine_(socket_, options.segmentation, options.receive_messages) {
   capabilities_.name = "kernel";
+  capabilities_.burst_max = TxBatch::kDatagramsMax;
   capabilities_.datagram_max = socket_.datagram_max();
   capabilities_.ecn = true;
   capabilities_.dscp = true;

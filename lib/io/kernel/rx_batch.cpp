@@ -6,14 +6,14 @@
 namespace longhaul::io::kernel {
 
 RxBatch::RxBatch(std::size_t messages_max)
-    : memory_(new std::byte[messages_max * kBufferSize]),
+    : memory_(new std::byte[messages_max * kBufferStride]),
       headers_(messages_max),
       iovecs_(messages_max),
       remotes_(messages_max),
       controls_(messages_max),
       messages_(messages_max) {
   for (std::size_t i = 0; i < messages_max; ++i) {
-    iovecs_[i] = {memory_.get() + i * kBufferSize, kBufferSize};
+    iovecs_[i] = {memory_.get() + i * kBufferStride, kBufferSize};
   }
 }
 
@@ -45,7 +45,7 @@ std::size_t RxBatch::accept(Timestamp now, std::size_t count) noexcept {
     const std::size_t length = headers_[i].msg_len;
     const std::size_t segment = marks.segment_size == 0 ? length : marks.segment_size;
     messages_[i] = {
-        .rest = {memory_.get() + i * kBufferSize, length},
+        .rest = {memory_.get() + i * kBufferStride, length},
         .segment_size = segment,
         .remote = from_native(remotes_[i]),
         .ecn = marks.ecn,

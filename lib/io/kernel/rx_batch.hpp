@@ -22,6 +22,10 @@ class RxBatch {
  public:
   /// No message, joined or not, is larger.
   static constexpr std::size_t kBufferSize = 65536;
+  /// Not a power of two: buffers that begin 64 KiB apart share a few sets of the cache, and a batch
+  /// of single datagrams would throw itself out of it. A jumbo datagram and a line further apart,
+  /// no two overlap there.
+  static constexpr std::size_t kBufferStride = kBufferSize + 9088;
 
   /// Allocates everything; nothing afterwards does.
   explicit RxBatch(std::size_t messages_max);

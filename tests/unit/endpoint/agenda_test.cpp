@@ -89,6 +89,19 @@ TEST_F(AgendaTest, who_wants_more_than_there_was_room_for_lets_the_others_go_fir
   EXPECT_EQ(served, (std::vector<std::uint32_t>{1, 2, 3, 1, 2, 3}));
 }
 
+TEST_F(AgendaTest, a_forgotten_one_is_not_served_wherever_it_stood) {
+  for (const std::uint32_t each : {1u, 2u, 3u, 4u}) agenda.touch(each);
+  agenda.forget(2);
+  agenda.forget(4);
+  EXPECT_EQ(agenda.front(), 1u);
+  agenda.rotate();
+  EXPECT_EQ(agenda.front(), 3u);
+  agenda.settle_front(kNever);
+  EXPECT_EQ(agenda.front(), 1u);
+  agenda.settle_front(kNever);
+  EXPECT_FALSE(agenda.has_active());
+}
+
 TEST(agenda_property, every_time_asked_for_last_comes_and_no_other) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     base::Random random(seed);
