@@ -17,12 +17,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 FORMATTED = ('include', 'lib', 'congestion', 'fec', 'apps', 'perf', 'tests')
-# What runs under address and undefined-behaviour sanitizers: the core, its policies, whole
-# transfers in simulation, and the C interface, which is where pointers come from outside.
-SANITIZED = tuple(f'tests/unit/{name}/' for name in
-                  ('base', 'wire', 'crypto', 'recovery', 'congestion', 'fec', 'path', 'transfer',
-                   'connection', 'endpoint', 'netmodel')) + ('tests/conformance/', 'tests/sim/',
-                                                         'tests/capi/')
+# What runs under address and undefined-behaviour sanitizers: every part, whole transfers in
+# simulation, and the C interface, which is where pointers come from outside.
+SANITIZED = ('tests/unit/', 'tests/conformance/', 'tests/sim/', 'tests/capi/')
 # What runs under the thread sanitizer: whatever has more than one thread. Not api/unload: the
 # sanitizer's own thread stays in the process, and that nothing does is what it tests.
 THREADED = ('tests/unit/base/', 'tests/unit/runtime/', 'tests/unit/api/', 'tests/api/api_test')
@@ -256,7 +253,7 @@ def main():
     main_build(run, arguments.quick)
     if not arguments.quick:
         sanitizer_build(run, 'build-asan', 'address,undefined', SANITIZED,
-                        'the core and the simulations')
+                        'every part and the simulations')
         sanitizer_build(run, 'build-tsan', 'thread', THREADED, 'the runtime and the API')
         if fuzz_build(run):
             fuzz_all(run, FUZZ_SECONDS)

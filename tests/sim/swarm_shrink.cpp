@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/sim/swarm_shrink.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <cstdint>
 #include <vector>
@@ -60,7 +61,10 @@ class Shrinker {
       : best_(parse(line)), fails_(fails), left_(runs_max) {}
 
   std::string run() {
-    while (left_ > 0 && (drop_tokens() | drop_fields() | halve_fields())) {
+    for (bool any = true; any && left_ > 0;) {
+      any = drop_tokens();
+      any |= drop_fields();
+      any |= halve_fields();
     }
     return join(best_);
   }
