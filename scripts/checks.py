@@ -17,11 +17,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 FORMATTED = ('include', 'lib', 'congestion', 'fec', 'apps', 'perf', 'tests')
-# What runs under address and undefined-behaviour sanitizers: the core, its policies, and whole
-# transfers in simulation.
-SANITIZED = tuple(f'tests/unit/{name}/' for name in
-                  ('base', 'wire', 'crypto', 'recovery', 'congestion', 'fec', 'path', 'transfer',
-                   'connection', 'endpoint', 'netmodel')) + ('tests/conformance/', 'tests/sim/')
+# What runs under address and undefined-behaviour sanitizers: every part, whole transfers in
+# simulation, and the C interface, which is where pointers come from outside.
+SANITIZED = ('tests/unit/', 'tests/conformance/', 'tests/sim/', 'tests/capi/')
 # What runs under the thread sanitizer: whatever has more than one thread. Not api/unload: the
 # sanitizer's own thread stays in the process, and that nothing does is what it tests.
 THREADED = ('tests/unit/base/', 'tests/unit/runtime/', 'tests/unit/api/', 'tests/api/api_test')
@@ -167,7 +165,8 @@ def tests_below(build, folders):
 
 
 def format_check(run):
-    paths = [path.relative_to(ROOT) for folder in FORMATTED for ending in ('*.hpp', '*.cpp', '*.h')
+    paths = [path.relative_to(ROOT) for folder in FORMATTED
+             for ending in ('*.hpp', '*.cpp', '*.h', '*.c')
              for path in sorted((ROOT / folder).rglob(ending))]
     if run.check(f'format of {len(paths)} files',
                  ['clang-format', '--dry-run', '-Werror', *map(str, paths)],
@@ -196,15 +195,19 @@ def sanitizer_build(run, build, sanitizers, folders, what):
     run.tests(build, ['-t', '4', *names], SANITIZER_ENV)
 
 
+def fuzz_command(target, seconds, learned, artifacts):
+    """libFuzzer over a target, from its corpus; what it learns goes to the folder `learned`, what
+    it finds to files that begin with `artifacts`."""
+    return [f'build-fuzz/tests/fuzz/fuzz_{target}', str(learned), f'tests/fuzz/corpus/{target}',
+            f'-max_total_time={seconds}', '-max_len=700', '-len_control=0', '-timeout=60',
+            '-malloc_limit_mb=64', f'-artifact_prefix={artifacts}']
+
+
 def fuzz(target, seconds, found):
-    """One target, starting from its corpus; what it learns goes to `found`/TARGET. Returns
-    libFuzzer's exit status and its output."""
+    """Returns libFuzzer's exit status and its output."""
     (found / target).mkdir(parents=True, exist_ok=True)
-    command = [f'build-fuzz/tests/fuzz/fuzz_{target}', str(found / target),
-               f'tests/fuzz/corpus/{target}', f'-max_total_time={seconds}', '-max_len=700',
-               '-len_control=0', '-timeout=60', '-malloc_limit_mb=64',
-               f'-artifact_prefix={found}/{target}-']
-    done = subprocess.run(command, cwd=ROOT, env={**os.environ, **SANITIZER_ENV}, check=False,
+    done = subprocess.run(fuzz_command(target, seconds, found / target, found / f'{target}-'),
+                          cwd=ROOT, env={**os.environ, **SANITIZER_ENV}, check=False,
                           stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT)
     return done.returncode, done.stdout.decode(errors='replace')
@@ -250,7 +253,7 @@ def main():
     main_build(run, arguments.quick)
     if not arguments.quick:
         sanitizer_build(run, 'build-asan', 'address,undefined', SANITIZED,
-                        'the core and the simulations')
+                        'every part and the simulations')
         sanitizer_build(run, 'build-tsan', 'thread', THREADED, 'the runtime and the API')
         if fuzz_build(run):
             fuzz_all(run, FUZZ_SECONDS)

@@ -76,7 +76,7 @@ Result<void> ClientTest::transfer() {
   const ConnectionStats stats = connection_.stats().value_or(ConnectionStats{});
   reporter_.on_start({endpoint_.local_address(), connection_.remote_address(), workload_.plan, true,
                       workload_.source ? stats.controller : "", options_.rate_bps,
-                      stats.max_datagram, 0});
+                      stats.max_datagram, 0, endpoint_.stats().value_or(EndpointStats{}).engine});
   if (auto started = traffic_.start(Clock::now()); !started) return started;
   // The server may have a file to flush, which takes as long as its disk needs; Ctrl-C ends that.
   std::optional<Clock::time_point> deadline;

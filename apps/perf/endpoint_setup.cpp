@@ -45,6 +45,7 @@ EndpointConfig endpoint_config(const Options& options, const SocketAddress& loca
   config.rate_bps = options.rate_bps;
   config.security = options.security;
   config.worker_cpu = options.cpu;
+  config.engine = options.engine;
   config.device = options.device;
   config.stateless_reset_key = options.reset_key;
   if (options.dscp)

@@ -286,6 +286,9 @@ constexpr std::array kFlags{
     Flag{kEither, 'A', "affinity", "CPU[,CPU]",
          "core the worker thread stays on; at the client also the server's, for this test",
          apply_affinity},
+    Flag{kEither, '\0', "engine", "NAME",
+         "what moves datagrams: mmsg, io_uring, io_uring_zero_copy, or auto: the faster (auto)",
+         text<&Options::engine>},
     Flag{kEither, 'v', "verbose", "", "show the library's log on stderr", set<&Options::verbose>},
 
     Flag{kFaults, '\0', "inject-loss", "P", "drop this share of the datagrams sent (1% or 0.01)",

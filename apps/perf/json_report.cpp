@@ -18,6 +18,7 @@ OrderedJson start_object(const StartInfo& info) {
                         {"controller", info.controller},
                         {"bitrate_bps", info.rate_bps},
                         {"max_datagram_bytes", info.max_datagram},
+                        {"engine", info.engine},
                         {"parallel", plan.parallel},
                         {"interval_seconds", std::chrono::duration<double>(plan.interval).count()}};
   if (plan.mode == Mode::file) {

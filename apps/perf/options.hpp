@@ -60,6 +60,7 @@ struct Options {
   std::string security = "none";
   std::optional<std::uint8_t> dscp;
   std::optional<unsigned> cpu;
+  std::string engine = "auto";
   std::optional<unsigned> server_cpu;  ///< what a client asks of its server
   EndpointConfig::InjectedFaults inject;
   std::optional<std::uint64_t> seed;

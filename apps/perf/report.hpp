@@ -28,6 +28,7 @@ struct StartInfo {
   std::uint64_t rate_bps = 0;
   std::uint32_t max_datagram = 0;
   std::uint64_t test_number = 0;  ///< server: counted from 1
+  std::string engine;             ///< what moves this end's datagrams
 };
 
 /// An interval as one end sees it; the receiving end has no `path`.

@@ -141,7 +141,7 @@ void ServerSession::start_traffic(Clock::time_point now) {
   reporter_.on_start({endpoint_->local_address(), connection_.remote_address(), plan_, false,
                       plan_.server_sends() ? stats.controller : "",
                       plan_.server_sends() ? options_.rate_bps : 0, stats.max_datagram,
-                      test_number_});
+                      test_number_, endpoint_->stats().value_or(EndpointStats{}).engine});
   last_moved_ = now;
   enter(State::running, now);
   if (auto started = traffic_->start(now); !started) abandon(explain(started.error()));

@@ -59,7 +59,8 @@ class TextReporter : public Reporter {
   }
 
   void on_start(const StartInfo& info) override {
-    print(fmt::format("Connected to {} from port {}\n", to_string(info.remote), info.local.port));
+    print(fmt::format("Connected to {} from port {}, engine {}\n", to_string(info.remote),
+                      info.local.port, info.engine));
     both_ = info.plan.direction == Direction::both;
     at_client_ = info.at_client;
     const std::string rate =

@@ -29,6 +29,12 @@ enum class ThreadMode : std::uint8_t {
 struct EndpointConfig {
   /// Backend by name: "kernel" today.
   std::string backend = "kernel";
+  /// What moves the datagrams of the backend "kernel": "mmsg" (sendmmsg and recvmmsg), "io_uring",
+  /// "io_uring_zero_copy" (large sends are not copied, for as long as that is measured to pay), or
+  /// "auto": the faster one of those the system allows. Only what is named is insisted on: open
+  /// then fails where the system refuses it. A ring belongs to one thread of the library's, so with
+  /// `caller_polls` there is only "mmsg".
+  std::string engine = "auto";
   /// Address to bind. Port 0 lets the system choose; see `Endpoint::local_address()`.
   SocketAddress local{};
   /// Interface all packets take, whatever the routes say (SO_BINDTODEVICE); empty = by the routes.

@@ -19,8 +19,9 @@ namespace api {
 struct ConnectionState;
 }
 
-/// Handle of one connection. Cheap to copy; any thread may call. Calls only enqueue: a full queue
-/// answers `would_block` and changes nothing.
+/// Handle of one connection. Cheap to copy; any thread may call. Calls only enqueue: a full queue,
+/// or `EndpointConfig::transfers_max` outstanding transfers of a direction, answers `would_block`
+/// and changes nothing.
 class LONGHAUL_API Connection {
  public:
   Connection() = default;

@@ -70,6 +70,8 @@ struct EndpointStats {
   std::uint32_t connections = 0;
   std::uint64_t memory_budget_bytes = 0;  ///< what was computed at open
   std::array<std::uint64_t, kDropReasons> dropped{};
+  /// What moves the datagrams now: "mmsg", "io_uring" …; empty where the backend has one way only.
+  std::string engine;
 };
 
 }  // namespace longhaul

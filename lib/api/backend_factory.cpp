@@ -15,6 +15,9 @@ namespace {
 Result<std::unique_ptr<io::Backend>> open_kernel(const EndpointConfig& config) {
   io::kernel::KernelOptions options;
   options.local = config.local;
+  options.engine = io::kernel::engine_named(config.engine).value_or(options.engine);
+  options.one_thread = config.threads == ThreadMode::worker_threads;
+  options.log = config.log;
   options.device = config.device;
   return io::kernel::KernelBackend::open(options);
 }

@@ -6,6 +6,7 @@
 
 #include "congestion/registry.hpp"
 #include "lib/endpoint/endpoint.hpp"
+#include "lib/io/kernel/engine_choice.hpp"
 
 namespace longhaul::api {
 namespace {
@@ -18,6 +19,9 @@ constexpr std::uint32_t kIpPacketMax = 65535;
 // Packet numbers travel as 32 bits; a window has to stay below half of that.
 constexpr std::uint64_t kPacketsInFlightMax = std::uint64_t{1} << 31;
 constexpr unsigned kDscpMax = 63;
+// Longer ones are typing errors, and sums of times stay far from overflowing.
+constexpr Duration kTimeMax = std::chrono::hours(24);
+constexpr Duration kPeerTimeoutMin = std::chrono::milliseconds(5);
 
 tl::unexpected<Error> invalid(std::string context) {
   return fail(ErrorCode::invalid_argument, std::move(context));
@@ -33,6 +37,18 @@ Result<void> check_security(const EndpointConfig& config) {
   if (config.security != "none") {
     return fail(ErrorCode::unsupported, "security \"" + config.security +
                                             "\" is not available; today there is only \"none\"");
+  }
+  return {};
+}
+
+// Numbers that are no enumerators.
+Result<void> check_choices(const EndpointConfig& config) {
+  const AddressFamily family = config.local.family;
+  if (family != AddressFamily::ipv4 && family != AddressFamily::ipv6) {
+    return invalid("local.family is neither ipv4 nor ipv6; see longhaul::AddressFamily");
+  }
+  if (config.threads > ThreadMode::caller_polls) {
+    return invalid("threads is neither worker_threads nor caller_polls; see longhaul::ThreadMode");
   }
   return {};
 }
@@ -76,15 +92,17 @@ Result<void> check_times(const EndpointConfig& config) {
   if (config.rtt_max <= Duration::zero() || config.rtt_max > std::chrono::seconds(60)) {
     return invalid("rtt_max has to be above zero and at most 60 s");
   }
-  if (config.peer_timeout <= Duration::zero()) return invalid("peer_timeout has to be above zero");
+  if (config.peer_timeout < kPeerTimeoutMin || config.peer_timeout > kTimeMax) {
+    return invalid("peer_timeout has to be from 5 ms (five heartbeats have to fit) to 24 h");
+  }
   if (config.heartbeat < Duration::zero() || config.heartbeat >= config.peer_timeout) {
     return invalid("heartbeat has to be shorter than peer_timeout, or 0 for a fifth of it");
   }
   if (config.heartbeat > Duration::zero() && config.heartbeat < std::chrono::milliseconds(1)) {
     return invalid("heartbeat is below 1 ms: the line would carry little else");
   }
-  if (config.connect_timeout <= Duration::zero()) {
-    return invalid("connect_timeout has to be above zero");
+  if (config.connect_timeout <= Duration::zero() || config.connect_timeout > kTimeMax) {
+    return invalid("connect_timeout has to be above zero and at most 24 h");
   }
   return {};
 }
@@ -120,7 +138,26 @@ Result<void> check_faults(const EndpointConfig::InjectedFaults& inject) {
   if (inject.delay < Duration::zero() || inject.reorder_delay < Duration::zero()) {
     return invalid("an injected delay cannot be negative");
   }
+  if (inject.delay > kTimeMax || inject.reorder_delay > kTimeMax) {
+    return invalid("an injected delay is above 24 h: a typing error?");
+  }
   return {};
+}
+
+Result<void> check_engine(const EndpointConfig& config) {
+  const auto engine = io::kernel::engine_named(config.engine);
+  if (engine && config.threads == ThreadMode::caller_polls &&
+      *engine != io::kernel::EngineChoice::automatic && *engine != io::kernel::EngineChoice::mmsg) {
+    return invalid("engine \"" + config.engine +
+                   "\" belongs to one thread, but with caller_polls any may turn the worker; use "
+                   "\"mmsg\" or worker_threads");
+  }
+  if (engine) return {};
+  std::string names;
+  for (const io::kernel::EngineName& entry : io::kernel::kEngineNames) {
+    names += (names.empty() ? "" : ", ") + std::string(entry.name);
+  }
+  return invalid("there is no engine \"" + config.engine + "\"; there are: " + names);
 }
 
 // What rate × RTT needs, against what packet numbers can name.
@@ -145,7 +182,8 @@ std::uint64_t planned_rate_bps(const EndpointConfig& config) noexcept {
 }
 
 Result<CheckedConfig> check_config(EndpointConfig& config) {
-  for (auto* check : {&check_security, &check_packet_sizes, &check_times, &check_tables}) {
+  for (auto* check : {&check_security, &check_choices, &check_packet_sizes, &check_times,
+                      &check_tables, &check_engine}) {
     if (auto result = check(config); !result) return tl::unexpected(result.error());
   }
   if (auto result = check_faults(config.inject); !result) return tl::unexpected(result.error());

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What applications ask of an endpoint: check, enqueue, and for some calls wait.
+#include <algorithm>
 #include <new>
 #include <string>
 #include <utility>
@@ -19,6 +20,21 @@ tl::unexpected<Error> out_of_memory() {
 tl::unexpected<Error> ended(const ConnectionState& connection) {
   return fail(connection.error, "the connection has ended" +
                                     (connection.reason.empty() ? "" : ": " + connection.reason));
+}
+
+tl::unexpected<Error> too_many(const char* what) {
+  return fail(ErrorCode::would_block,
+              std::string("transfers_max ") + what +
+                  " of this connection are outstanding; wait for some to end, or raise it");
+}
+
+// Longer than any endpoint lives, and short enough to be added to any time.
+Duration bounded(Duration time) {
+  return std::min<Duration>(time, std::chrono::hours(24 * 365));
+}
+
+std::optional<Duration> bounded(std::optional<Duration> time) {
+  return time ? std::optional(bounded(*time)) : time;
 }
 
 const char* name_of(AddressFamily family) {
@@ -119,8 +135,8 @@ Result<std::shared_ptr<ConnectionState>> EndpointImpl::connect(const SocketAddre
     state->cookie = options.cookie;
     state->announce = announce;
     runtime::Request request;
-    request.body = endpoint::ConnectRequest{state->id, remote,
-                                            options.timeout.value_or(config_.connect_timeout)};
+    request.body = endpoint::ConnectRequest{
+        state->id, remote, bounded(options.timeout.value_or(config_.connect_timeout))};
     request.owner = state;
     if (auto posted = post(std::move(request)); !posted) return tl::unexpected(posted.error());
     return state;
@@ -142,11 +158,17 @@ Result<std::shared_ptr<TransferState>> EndpointImpl::send(const ConnectionState&
       return tl::unexpected(result.error());
     }
     auto state = new_transfer(connection, tag, checked->bytes, options.cookie);
+    if (!state->admission.enter({connection.outstanding, &connection.outstanding->sends},
+                                config_.transfers_max)) {
+      return too_many("sends");
+    }
     state->growing = options.growing;
     state->regions = std::move(checked->regions);
     runtime::Request request;
+    SendOptions kept = options;
+    kept.deadline = bounded(options.deadline);
     request.body =
-        endpoint::SendRequest{connection.id, state->id, tag, std::move(checked->segments), options};
+        endpoint::SendRequest{connection.id, state->id, tag, std::move(checked->segments), kept};
     return post_transfer(std::move(state), std::move(request));
   } catch (const std::bad_alloc&) {
     return out_of_memory();
@@ -164,10 +186,16 @@ Result<std::shared_ptr<TransferState>> EndpointImpl::receive(const ConnectionSta
     if (!checked) return tl::unexpected(checked.error());
     if (auto result = check_options(options); !result) return tl::unexpected(result.error());
     auto state = new_transfer(connection, tag, checked->bytes, options.cookie);
+    if (!state->admission.enter({connection.outstanding, &connection.outstanding->receives},
+                                config_.transfers_max)) {
+      return too_many("receives");
+    }
     state->regions = std::move(checked->regions);
     runtime::Request request;
-    request.body = endpoint::ReceiveRequest{connection.id, state->id, tag,
-                                            std::move(checked->segments), options};
+    ReceiveOptions kept = options;
+    kept.deadline = bounded(options.deadline);
+    request.body =
+        endpoint::ReceiveRequest{connection.id, state->id, tag, std::move(checked->segments), kept};
     return post_transfer(std::move(state), std::move(request));
   } catch (const std::bad_alloc&) {
     return out_of_memory();

@@ -174,6 +174,7 @@ void EventRouter::end(ConnectionState& connection, Status status, ErrorCode erro
 
 void EventRouter::end(TransferState& transfer, Status status, std::string_view reason) {
   transfer.regions.clear();
+  transfer.admission.release();
   transfer.reason = reason;
   transfer.status.store(status, std::memory_order_release);
   transfer.waiting.notify();

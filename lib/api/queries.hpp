@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "lib/endpoint/endpoint.hpp"
@@ -22,6 +23,7 @@ struct EndpointStatsQuery final : runtime::Query {
     stats.datagrams_sent = backend.datagrams_sent;
     stats.datagrams_received = backend.datagrams_received;
     stats.transmit_blocked = view.transmit_blocked;
+    stats.engine = view.backend.engine();
   }
   EndpointStats stats;
 };
@@ -36,7 +38,12 @@ struct ConnectionStatsQuery final : runtime::Query {
 };
 
 struct DumpQuery final : runtime::Query {
-  void answer(const runtime::QueryView& view) override { view.core.dump(view.now, lines); }
+  void answer(const runtime::QueryView& view) override {
+    std::string line = "backend " + std::string(view.backend.capabilities().name);
+    if (!view.backend.engine().empty()) line += ", engine " + std::string(view.backend.engine());
+    lines.push_back(std::move(line));
+    view.core.dump(view.now, lines);
+  }
   std::vector<std::string> lines;
 };
 

@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "lib/api/region_table.hpp"
@@ -18,6 +19,38 @@
 namespace longhaul::api {
 
 class EndpointImpl;
+
+/// How many transfers of a connection have no terminal status yet.
+struct Outstanding {
+  std::atomic<std::uint32_t> sends{0};
+  std::atomic<std::uint32_t> receives{0};
+};
+
+/// One of them: counted from its birth to its terminal status, or to the end of the last handle if
+/// it never was posted.
+class Admission {
+ public:
+  Admission() = default;
+  ~Admission() { release(); }
+  Admission(const Admission&) = delete;
+  Admission& operator=(const Admission&) = delete;
+  /// False if `most` are outstanding already.
+  bool enter(std::shared_ptr<std::atomic<std::uint32_t>> count, std::uint32_t most) noexcept {
+    if (count->fetch_add(1, std::memory_order_relaxed) >= most) {
+      count->fetch_sub(1, std::memory_order_relaxed);
+      return false;
+    }
+    count_ = std::move(count);
+    return true;
+  }
+  void release() noexcept {
+    if (count_ != nullptr) count_->fetch_sub(1, std::memory_order_relaxed);
+    count_.reset();
+  }
+
+ private:
+  std::shared_ptr<std::atomic<std::uint32_t>> count_;
+};
 
 /// One transfer. What is not atomic is either constant after posting or written before the terminal
 /// status and read after it.
@@ -32,6 +65,7 @@ struct TransferState final : runtime::Owner {
   std::uint64_t bytes = 0;
   bool growing = false;
   std::vector<RegionHold> regions;  ///< let go before the terminal status
+  Admission admission;              ///< likewise
 
   std::atomic<std::uint64_t> ready{0};  ///< how far a growing source was said to be valid
   std::atomic<std::uint64_t> placed{0};
@@ -53,6 +87,7 @@ struct ConnectionState final : runtime::Owner {
       : Owner(Kind::connection, connection), endpoint(std::move(of)), remote_(peer) {}
 
   const std::shared_ptr<EndpointImpl> endpoint;
+  const std::shared_ptr<Outstanding> outstanding = std::make_shared<Outstanding>();
   std::uint64_t cookie = 0;
   bool announce = true;  ///< whether a `connected` completion is wanted
 

@@ -40,6 +40,9 @@ Result<void> check_strides(const Shape& shape, std::span<const std::int64_t> str
   return {};
 }
 
+// Lengths travel in 62 bits (lib/wire/README.md, "v").
+constexpr std::uint64_t kBytesMax = (std::uint64_t{1} << 62) - 1;
+
 // Everything but the region, which needs the table.
 Result<void> check_view(const ConstTensorView& view) {
   if (view.kind != MemoryKind::host) {
@@ -55,6 +58,10 @@ Result<void> check_view(const ConstTensorView& view) {
   }
   const auto elements = view.shape.elements();
   if (!elements) return tl::unexpected(elements.error());
+  if (view.bytes > kBytesMax) {
+    return fail(ErrorCode::invalid_argument, "a tensor of " + std::to_string(view.bytes) +
+                                                 " bytes: a transfer has fewer than 2^62");
+  }
   if (*elements > std::numeric_limits<std::uint64_t>::max() / size ||
       *elements * size != view.bytes) {
     return fail(ErrorCode::invalid_argument,
@@ -78,8 +85,8 @@ ConstTensorView as_const(const TensorView& view) {
 Result<void> add_view(const ConstTensorView& view, const RegionTable& table, std::uint64_t& bytes,
                       std::vector<RegionHold>& regions) {
   if (auto checked = check_view(view); !checked) return checked;
-  if (view.bytes > std::numeric_limits<std::uint64_t>::max() - bytes) {
-    return fail(ErrorCode::invalid_argument, "the list has more than 2^64 bytes");
+  if (view.bytes > kBytesMax - bytes) {
+    return fail(ErrorCode::invalid_argument, "the list has 2^62 bytes or more");
   }
   bytes += view.bytes;
   if (view.region.id == 0) return {};
@@ -167,6 +174,9 @@ Result<void> check_options(const SendOptions& options, std::uint64_t bytes) {
   }
   if (static_cast<std::size_t>(options.traffic_class) >= kTrafficClasses) {
     return fail(ErrorCode::invalid_argument, "unknown traffic class; see longhaul::TrafficClass");
+  }
+  if (options.reliability > Reliability::best_effort) {
+    return fail(ErrorCode::invalid_argument, "unknown reliability; see longhaul::Reliability");
   }
   if (options.loss_budget > 0 && options.reliability != Reliability::bounded_loss) {
     return fail(ErrorCode::invalid_argument,

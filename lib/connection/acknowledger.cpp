@@ -15,7 +15,7 @@ bool Acknowledger::due(Timestamp now, Spaces& spaces) const noexcept {
 
 Timestamp Acknowledger::next_due(Spaces& spaces) const noexcept {
   if (rest_) return Timestamp::min();
-  Timestamp due = floor_due_;
+  Timestamp due = floor_urgent_ ? floor_due_ : kNever;
   for (const TrafficClass c : Spaces::kAll) due = std::min(due, spaces.receive(c).ack_due());
   return due;
 }
@@ -52,7 +52,9 @@ std::size_t Acknowledger::write_acks(Timestamp now, Spaces& spaces, std::span<st
   return used;
 }
 
-void Acknowledger::on_ack_processed(Timestamp now, Duration smoothed_rtt) noexcept {
+void Acknowledger::on_ack_processed(Timestamp now, TrafficClass c, Duration smoothed_rtt) noexcept {
+  // Control packets alone make no haste: their floor goes along with the next of them.
+  floor_urgent_ = floor_urgent_ || c != TrafficClass::control;
   if (floor_due_ != kNever) return;
   floor_due_ = std::max(now, floors_told_at_ + std::max(smoothed_rtt / 4, kFloorSpacingMin));
 }
@@ -61,6 +63,7 @@ std::size_t Acknowledger::write_floors(Timestamp now, Spaces& spaces, Duration s
                                        std::span<std::byte> out) {
   if (now < floor_due_) return 0;
   floor_due_ = kNever;
+  floor_urgent_ = false;
   floors_told_at_ = now;
   std::size_t used = 0;
   for (const TrafficClass c : Spaces::kAll) {

@@ -20,8 +20,8 @@ class Acknowledger {
   /// Writes due ACK frames; what does not fit goes on in the next call (`due` stays true).
   std::size_t write_acks(Timestamp now, Spaces& spaces, std::span<std::byte> out);
 
-  /// An ACK was processed: floors may have risen.
-  void on_ack_processed(Timestamp now, Duration smoothed_rtt) noexcept;
+  /// An ACK of the class's space was processed: its floor may have risen.
+  void on_ack_processed(Timestamp now, TrafficClass c, Duration smoothed_rtt) noexcept;
   std::size_t write_floors(Timestamp now, Spaces& spaces, Duration smoothed_rtt,
                            std::span<std::byte> out);
 
@@ -30,6 +30,7 @@ class Acknowledger {
   TrafficClass rest_class_ = TrafficClass::bulk;
   std::array<std::uint64_t, kTrafficClasses> floors_told_{};
   Timestamp floor_due_ = kNever;
+  bool floor_urgent_ = false;  // worth a packet of its own
   Timestamp floors_told_at_{};
 };
 

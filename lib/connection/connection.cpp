@@ -233,10 +233,11 @@ Timestamp Connection::next_timeout() const {
   if (!may_speak())
     return std::min({life_.liveness.lost_at(), life_.handshake.next_timeout(),
                      senders_.next_timeout(), receivers_.next_timeout()});
-  Timestamp next =
-      std::min({life_.liveness.next_timeout(), life_.handshake.next_timeout(),
-                control_.frames.next_due(), senders_.next_timeout(), receivers_.next_timeout(),
-                path_.mtu().next_timeout(), validator_.next_timeout()});
+  Timestamp next = std::min({life_.liveness.next_timeout(), life_.handshake.next_timeout(),
+                             senders_.next_timeout(), receivers_.next_timeout(),
+                             path_.mtu().next_timeout(), validator_.next_timeout()});
+  next = std::min(
+      next, std::max(control_.frames.next_due(), path_.pacer().next_send_time(Timestamp::min())));
   auto& spaces = const_cast<Spaces&>(spaces_);
   next = std::min(next, control_.acknowledger.next_due(spaces));
   if (!control_.path_responses.empty()) next = Timestamp::min();

@@ -127,7 +127,10 @@ void Connection::finish_control(Timestamp now, Burst& burst, TrafficClass c, std
   packet.size = static_cast<std::uint32_t>(size);
   packet.delivered_at_send = path_.delivered_bytes();
   spaces_.send(c).on_sent(packet);
-  path_.pacer().on_sent_unpaced(now, size);
+  if (packet.content == recovery::Content::frames)
+    path_.pacer().on_sent(path_.pacer().departure(now), size);
+  else
+    path_.pacer().on_sent_unpaced(now, size);
   // A full datagram may be too big for the path: only small ones ask whether the peer is there.
   if (packet.outstanding && packet.content != recovery::Content::probe)
     life_.liveness.on_asked(now);
@@ -147,8 +150,12 @@ void Connection::transmit_close(Timestamp now, Burst& burst) {
 
 bool Connection::transmit_control(Timestamp now, Burst& burst) {
   const bool heartbeat = life_.liveness.heartbeat_due(now);
+  // Reliable frames are many where transfers are many: they keep to the rate like the data they
+  // announce. ACKs and answers do not wait.
+  const bool frames_due =
+      control_.frames.next_due() <= now && path_.pacer().ready(now, kPacingHorizon);
   if (burst.full() || !(control_.acknowledger.due(now, spaces_) || heartbeat ||
-                        !control_.path_responses.empty() || control_.frames.next_due() <= now))
+                        !control_.path_responses.empty() || frames_due))
     return false;
   base::TxDatagram& slot = burst.slots[burst.used];
   const Duration rtt = path_.rtt().smoothed();
@@ -170,7 +177,7 @@ bool Connection::transmit_control(Timestamp now, Burst& burst) {
   }
   std::uint32_t carrier = 0;
   if (const std::size_t written =
-          control_.frames.write_due(now, rest(), repeat_timing(), carrier)) {
+          frames_due ? control_.frames.write_due(now, rest(), repeat_timing(), carrier) : 0) {
     size += written;
     packet.outstanding = true;
     packet.content = recovery::Content::frames;
@@ -237,10 +244,10 @@ void Connection::transmit_markers(Timestamp now, Burst& burst) {
     if (burst.full()) return;
     base::TxDatagram& slot = burst.slots[burst.used];
     const std::size_t begin = begin_packet(slot, wire::PacketType::control, c, nullptr);
-    const std::size_t size = wire::write_frame(wire::Ping{}, slot.head.subspan(begin));
+    const std::size_t written = wire::write_frame(wire::Ping{}, slot.head.subspan(begin));
     recovery::SentPacket packet;
     packet.outstanding = true;
-    finish_control(now, burst, c, begin + size, packet);
+    finish_control(now, burst, c, begin + written, packet);
     control_.markers.on_marker_sent(c, now, probe_interval_max());
   }
 }

@@ -161,14 +161,20 @@ std::size_t Endpoint::Impl::poll_transmit(Timestamp now, std::span<base::TxDatag
     const Timestamp next = found->next_timeout();
     agenda_.settle_front(next <= now ? now + std::chrono::microseconds(1) : next);
   }
-  if (some_done_) bury_done();
+  if (some_done_) bury_done(now);
   return used;
 }
 
-void Endpoint::Impl::bury_done() {
+void Endpoint::Impl::bury_done(Timestamp now) {
   some_done_ = false;
-  for (const auto& connection : connections.all())
-    if (connection->done()) agenda_.forget(connection->config().own_cid);
+  for (const auto& connection : connections.all()) {
+    if (!connection->done()) continue;
+    agenda_.forget(connection->config().own_cid);
+    // A client that never got through may still be trying, with the same attempt.
+    if (connection->config().role == connection::Role::server &&
+        connection->stats().packets_received > 0)
+      ended_attempts_.add(now, connection->config().attempt);
+  }
   connections.remove_done();
 }
 

@@ -118,6 +118,8 @@ void Endpoint::Impl::handle_initial(Timestamp now, const base::RxDatagram& datag
     (void)known->handle_initial(now, packet.frames);
     return note(known->config().own_cid);
   }
+  if (ended_attempts_.contains(now, packet.header.attempt))
+    return drop(DropReason::unknown_connection);
   if (config.validate_addresses) {
     if (packet.header.token.empty()) return reply_retry(now, datagram, packet);
     if (!address_validation_.accepts(now, datagram.remote, packet.header.attempt,

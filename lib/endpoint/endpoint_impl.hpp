@@ -13,6 +13,7 @@
 #include "lib/endpoint/address_validation.hpp"
 #include "lib/endpoint/agenda.hpp"
 #include "lib/endpoint/connection_table.hpp"
+#include "lib/endpoint/ended_attempts.hpp"
 #include "lib/endpoint/endpoint.hpp"
 #include "lib/endpoint/stateless_replies.hpp"
 
@@ -61,11 +62,12 @@ class Endpoint::Impl {
   wire::ResetToken reset_token(std::uint32_t cid) const;
   void drop(DropReason reason) noexcept { ++drops[static_cast<std::size_t>(reason)]; }
   void note(std::uint32_t cid);
-  void bury_done();
+  void bury_done(Timestamp now);
 
   base::Random random_;
   AddressValidation address_validation_;
   crypto::KeyedHash reset_hash_;
+  EndedAttempts ended_attempts_;
   StatelessReplies replies_;
   Agenda agenda_;
   std::deque<Event> events_;

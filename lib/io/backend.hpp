@@ -51,9 +51,15 @@ class Backend {
   virtual std::size_t receive(Timestamp now, std::span<base::RxDatagram> out) = 0;
 
   /// Sends a prefix of `burst` in order and returns its length; the rest stays the caller's. Slot
-  /// memory may be reused and tensor memory released as soon as it returns. A datagram that can
-  /// never be sent (too big for the interface) counts as sent and is dropped, counted in stats.
+  /// memory may be reused as soon as it returns, tensor memory released once `release_payload` says
+  /// so. A datagram that can never be sent (too big for the interface) counts as sent and is
+  /// dropped, counted in stats.
   virtual std::size_t transmit(Timestamp now, std::span<const base::TxDatagram> burst) = 0;
+
+  /// True once nothing below refers to the payload of what `transmit` took. A backend that sends
+  /// without a copy answers false until then, to be asked again, and copies meanwhile, so that the
+  /// answer does come. One that always copies has nothing to let go.
+  virtual bool release_payload() { return true; }
 
   /// Sleeps until a datagram may be waiting, `wake()` was called or `longest` passed. A backend
   /// that does not sleep returns at once.
@@ -71,6 +77,9 @@ class Backend {
   /// and calls `receive` once it is reached.
   virtual Timestamp next_release() const { return kNever; }
 
+  /// The worker's thread calls nothing but `stats` any more; whatever only that thread can give
+  /// back is to be given back now. The backend is then destroyed, by any thread.
+  virtual void finish() {}
   /// Whether to learn who answers that nobody listens (ICMP port unreachable). Only while somebody
   /// connects: such an answer can be forged, and costs the data path. A backend without sockets
   /// learns nothing.
@@ -80,6 +89,9 @@ class Backend {
   virtual std::size_t take_refusals(std::span<SocketAddress> /*out*/) { return 0; }
 
   virtual BackendStats stats() const = 0;
+  /// What moves the datagrams where a backend has several ways, such as "mmsg"; it may change.
+  /// Empty where there is one way.
+  virtual std::string_view engine() const { return {}; }
 };
 
 }  // namespace longhaul::io

@@ -103,7 +103,7 @@ bool Worker::run_once(Timestamp now) {
   worked |= take_requests(now, kRequestsPerTurn);
   take_refusals(now);
   worked |= transmit(now);
-  worked |= publish();
+  worked |= publish(now);
   return worked;
 }
 
@@ -182,14 +182,19 @@ bool Worker::transmit(Timestamp now) {
   return worked;
 }
 
-bool Worker::publish() {
+bool Worker::publish(Timestamp now) {
   bool worked = false;
   for (;;) {
     if (!held_) held_ = core_->poll_event();
     if (!held_) return worked;
-    // The terminal status gives the memory back, so no slot may point into it any more.
-    if (std::holds_alternative<endpoint::TransferEvent>(*held_) && !detach_slots_from_tensors()) {
-      return worked;
+    // The terminal status gives the memory back, so nothing may refer to it any more: no slot, and
+    // nothing the backend sends without a copy.
+    if (std::holds_alternative<endpoint::TransferEvent>(*held_)) {
+      if (!detach_slots_from_tensors()) return worked;
+      if (!backend_->release_payload()) {
+        retry_at_ = std::min(retry_at_, now + kRetryInterval);
+        return worked;
+      }
     }
     if (!sink_.on_event(*held_)) return worked;
     held_.reset();
@@ -237,18 +242,25 @@ void Worker::run(const Clock& clock, const std::atomic<bool>& stop) {
       spin_until = now + options_.spin;
     } else if (now < spin_until) {
       sched_yield();
-    } else {
+    } else if (!stop.load(std::memory_order_acquire)) {
+      // Asked again: the turn may have seen the nudge that came with it, and will not see another.
       sleep(now, kSleepMax);
     }
   }
 }
 
 void Worker::wind_up(const Clock& clock, std::string_view reason, Duration longest) {
-  Timestamp now = clock.now();
+  const Timestamp now = clock.now();
   const Timestamp end = now + longest;
   while (take_requests(now, kRequestsPerTurn)) {
   }
   core_->close_all(now, reason);
+  drain(clock, end);
+  backend_->finish();
+}
+
+void Worker::drain(const Clock& clock, Timestamp end) {
+  Timestamp now = clock.now();
   for (;;) {
     const bool worked = run_once(now);
     if (!worked && !slots_pending() && next_due() == kNever) return;

@@ -75,8 +75,9 @@ class Worker {
   bool take_requests(Timestamp now, std::size_t most);
   void handle(Timestamp now, Request& request);
   bool transmit(Timestamp now);
-  bool publish();
+  bool publish(Timestamp now);
   bool detach_slots_from_tensors();
+  void drain(const Clock& clock, Timestamp end);
   bool slots_pending() const noexcept { return next_slot_ != filled_slots_; }
 
   std::unique_ptr<io::Backend> backend_;
@@ -93,7 +94,7 @@ class Worker {
   std::size_t filled_slots_ = 0;
   bool input_left_ = false;
   bool watching_refusals_ = false;
-  Timestamp retry_at_ = kNever;          // of a blocked backend
+  Timestamp retry_at_ = kNever;          // of a backend that is blocked or holds payload
   std::optional<endpoint::Event> held_;  // the sink had no room for it
   std::uint64_t transmit_blocked_ = 0;
 };

@@ -49,7 +49,8 @@ void Receivers::start(Timestamp now, ReceiveRequest&& request) {
     entry.deadline = now + *entry.options.deadline;
     deadlines_.add(entry.deadline, handle);
   }
-  if (!entry.announced || entry.eager_bytes == 0)
+  // What is held eagerly and whole needs no word; the rest of one held in part may wait for it.
+  if (!entry.announced || entry.eager_bytes == 0 || !entry.transfer.complete())
     context_.control.push(now, wire::Posted{key.tag, key.n, entry.posted_bytes, entry.schema});
   if (entry.announced) match(now, handle);
 }
@@ -96,7 +97,7 @@ void Receivers::refuse_announcement(Timestamp now, const wire::Transfer& frame,
   ended_aliases_.add(frame.alias);
   forget_early(frame.alias);
   early_all_sent_.erase({frame.tag, frame.n});
-  (void)tags_.note_ended(frame.tag, frame.n, Status::refused);
+  tags_.note_ended(frame.tag, frame.n, Status::refused);
 }
 
 bool Receivers::has_ended(const TransferKey& key) const {
@@ -114,6 +115,9 @@ bool Receivers::on_transfer(Timestamp now, const wire::Transfer& frame) {
   if (has_ended(key)) {
     ended_aliases_.add(frame.alias);
     forget_early(frame.alias);
+    if (const Status status = failed_.find(frame.tag, frame.n); status != Status::pending)
+      context_.control.push(now,
+                            wire::ReceiveEnd{frame.tag, frame.n, status, 0, "the receive is over"});
     return true;
   }
   SlotHandle handle;
@@ -152,9 +156,10 @@ bool Receivers::on_transfer(Timestamp now, const wire::Transfer& frame) {
 
 bool Receivers::on_send_end(Timestamp now, const wire::SendEnd& frame) {
   if (!is_terminal(frame.status) || frame.status == Status::completed) return false;
-  if (has_ended({frame.tag, frame.n})) return true;
-  early_all_sent_.erase({frame.tag, frame.n});
   const auto it = by_key_.find({frame.tag, frame.n});
+  // A receive posted since then had no room to be told at once (Endings).
+  if (it == by_key_.end() && has_ended({frame.tag, frame.n})) return true;
+  early_all_sent_.erase({frame.tag, frame.n});
   if (it != by_key_.end() && table_.find(it->second)->posted) {
     const Entry& entry = *table_.find(it->second);
     const bool asked = entry.announced && frame.status == Status::timed_out &&
@@ -165,7 +170,8 @@ bool Receivers::on_send_end(Timestamp now, const wire::SendEnd& frame) {
   }
   if (it != by_key_.end()) discard(it->second);
   ended_[frame.tag].insert(frame.n, frame.n + 1);
-  return tags_.note_ended(frame.tag, frame.n, frame.status);
+  tags_.note_ended(frame.tag, frame.n, frame.status);
+  return true;
 }
 
 void Receivers::discard(SlotHandle handle) {
@@ -194,6 +200,8 @@ void Receivers::end(Timestamp now, SlotHandle handle, Status status, std::string
     context_.control.push(now, wire::ReceiveEnd{entry.key.tag, entry.key.n, status,
                                                 entry.transfer.placed_bytes(), kept_reason});
   ended_[entry.key.tag].insert(entry.key.n, entry.key.n + 1);
+  if (entry.posted && status != Status::completed && status != Status::completed_partial)
+    (void)failed_.note(entry.key.tag, entry.key.n, status);
   if (entry.posted) {
     flush_pieces(entry);
     TransferEvent event;
@@ -209,7 +217,7 @@ void Receivers::end(Timestamp now, SlotHandle handle, Status status, std::string
         event.received.push_back({run.begin, run.end});
     context_.events.emplace_back(std::move(event));
   } else {
-    (void)tags_.note_ended(entry.key.tag, entry.key.n, status);
+    tags_.note_ended(entry.key.tag, entry.key.n, status);
   }
   duplicate_bytes_ += entry.transfer.duplicate_bytes();
   discard(handle);

@@ -97,6 +97,8 @@ class Receivers {
   void discard(SlotHandle handle);
   void refuse_announcement(Timestamp now, const wire::Transfer& frame, std::string_view reason);
 
+  static constexpr std::size_t kFailedMax = 262144;
+
   TransferContext context_;
   TransferLimits own_;
   SlotTable<Entry> table_;
@@ -108,6 +110,7 @@ class Receivers {
   EndedAliases ended_aliases_;
   std::unordered_map<Tag, base::IntervalSet> ended_;  // n of transfers that are over
   Tags tags_;
+  Endings failed_{kFailedMax};  // of ours, for a peer that could not keep our word of it
   EarlyPackets early_;
   std::vector<wire::Layout> early_layouts_;
   std::unordered_map<TransferKey, Duration, TransferKeyHash> early_all_sent_;  // and the grace

@@ -14,6 +14,10 @@ namespace {
 // Advertisements kept beyond what the peer can have posted: of receives that have ended there, with
 // the word of it still on its way.
 constexpr std::size_t kEndedAdvertisementsMax = 65536;
+// An eager send all of whose packets were lost this many times over meets a budget that the peer
+// has not got back yet, not a line: it waits for its receive like a larger one.
+constexpr std::uint64_t kEagerRoundsMax = 3;
+constexpr std::uint64_t kPacketBytesMin = 1024;
 }  // namespace
 
 void Senders::reject(const SendRequest& request, Status status, std::string_view reason) {
@@ -91,6 +95,14 @@ void Senders::begin(SlotHandle handle, Entry& entry) {
   if (!entry.transfer.idle()) enqueue(handle, false);
 }
 
+// Back to waiting for a posted receive, after an eager beginning.
+void Senders::hold(Entry& entry) {
+  eager_outstanding_ -= entry.eager_bytes;
+  entry.eager_bytes = 0;
+  entry.waiting = true;
+  ++waiting_;
+}
+
 void Senders::enqueue(SlotHandle handle, bool front) {
   Entry* entry = table_.find(handle);
   if (entry == nullptr || entry->queued || entry->waiting) return;
@@ -137,6 +149,8 @@ void Senders::end(SlotHandle handle, Status status, std::string_view reason) {
   event.reason = reason;
   context_.events.emplace_back(std::move(event));
 
+  if (status != Status::completed && status != Status::completed_partial)
+    (void)failed_.note(entry->transfer.tag(), entry->transfer.n(), status);
   eager_outstanding_ -= entry->eager_bytes;
   if (entry->waiting) --waiting_;
   if (entry->deadline != kNever) deadlines_.remove(entry->deadline, handle);
@@ -146,7 +160,7 @@ void Senders::end(SlotHandle handle, Status status, std::string_view reason) {
   table_.erase(handle);
 }
 
-bool Senders::on_posted(Timestamp, const wire::Posted& frame) {
+bool Senders::on_posted(Timestamp now, const wire::Posted& frame) {
   const TransferKey key{frame.tag, frame.n};
   if (const auto it = by_key_.find(key); it != by_key_.end()) {
     Entry* entry = table_.find(it->second);
@@ -155,7 +169,12 @@ bool Senders::on_posted(Timestamp, const wire::Posted& frame) {
     if (entry->waiting && entry->schema == frame.schema) begin(it->second, *entry);
     return true;
   }
-  if (frame.n < tags_.next(frame.tag)) return true;      // a repeat; that send has ended
+  if (frame.n < tags_.next(frame.tag)) {
+    // A repeat of what has met its send, or a receive whose send is over.
+    if (const Status status = failed_.find(frame.tag, frame.n); status != Status::pending)
+      context_.control.push(now, wire::SendEnd{frame.tag, frame.n, status, "the send is over"});
+    return true;
+  }
   if (tags_.has_ended(frame.tag, frame.n)) return true;  // a repeat, behind the end it met
   if (advertised_.size() >= peer_.transfers_max + kEndedAdvertisementsMax) return false;
   advertised_[key] = {frame.bytes, frame.schema};
@@ -174,7 +193,8 @@ bool Senders::on_receive_end(Timestamp, const wire::ReceiveEnd& frame) {
   // What has not been sent cannot have arrived.
   if (frame.status == Status::completed || frame.status == Status::completed_partial) return false;
   advertised_.erase({frame.tag, frame.n});
-  return tags_.note_ended(frame.tag, frame.n, frame.status);
+  tags_.note_ended(frame.tag, frame.n, frame.status);
+  return true;
 }
 
 bool Senders::on_refetch(const wire::Refetch& frame) {
@@ -190,6 +210,9 @@ void Senders::on_packet_lost(SlotHandle handle, bool digest, std::uint8_t layout
   Entry* entry = table_.find(handle);
   if (entry == nullptr) return;
   entry->transfer.on_lost(digest, layout, index);
+  if (entry->eager_bytes > 0 &&
+      ++entry->eager_losses > kEagerRoundsMax * (2 + entry->transfer.bytes() / kPacketBytesMin))
+    hold(*entry);
   if (!entry->transfer.idle()) enqueue(handle, true);
 }
 
@@ -203,7 +226,8 @@ Senders::Next Senders::next(Timestamp now, TrafficClass traffic_class, std::uint
   while (!line.empty()) {
     const SlotHandle handle = line.front();
     Entry* entry = table_.find(handle);
-    if (entry == nullptr) {
+    if (entry == nullptr || entry->waiting) {
+      if (entry != nullptr) entry->queued = false;
       line.pop_front();
       continue;
     }

@@ -74,7 +74,8 @@ class Senders {
     Timestamp deadline = kNever;
     std::uint64_t schema = 0;
     std::uint64_t eager_bytes = 0;  // charged to the peer's eager budget
-    bool waiting = false;           // for a posted receive
+    std::uint32_t eager_losses = 0;
+    bool waiting = false;  // for a posted receive
     bool queued = false;
     bool told_all_sent = false;
     bool verdict_asked = false;
@@ -88,11 +89,14 @@ class Senders {
   void announce(Timestamp now, const Entry& entry, const SendRequest& request);
   void enqueue(SlotHandle handle, bool front);
   void begin(SlotHandle handle, Entry& entry);
+  void hold(Entry& entry);
   void end(SlotHandle handle, Status status, std::string_view reason);
   void end_with_word(Timestamp now, SlotHandle handle, Status status, std::string_view reason);
   void reject(const SendRequest& request, Status status, std::string_view reason);
   Next after_chunk(Timestamp now, SlotHandle handle, Entry& entry, const OutgoingChunk& out);
   base::Fifo<SlotHandle>& queue(TrafficClass c) { return queues_[static_cast<std::size_t>(c)]; }
+
+  static constexpr std::size_t kFailedMax = 262144;
 
   TransferContext context_;
   TransferLimits own_;
@@ -102,6 +106,7 @@ class Senders {
   std::unordered_map<TransferId, SlotHandle> by_id_;
   std::unordered_map<TransferKey, Advertised, TransferKeyHash> advertised_;
   Tags tags_;
+  Endings failed_{kFailedMax};  // of ours, for a peer that could not keep our word of it
   std::array<base::Fifo<SlotHandle>, kTrafficClasses> queues_;
   Deadlines deadlines_;
   base::Fifo<SlotHandle> progress_;

@@ -1,12 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// How fast the kernel backend moves datagrams over loopback: one sending and one receiving thread,
-// with and without trains. `kernel_backend_bench [seconds per row] [datagrams per burst]`.
+// What moving datagrams over loopback costs each engine, with and without trains. Three figures:
+//  - how much gets through with one sending and one receiving thread;
+//  - CPU time of a datagram sent and received in one thread, nothing lost, nobody waiting: what
+//    else the machine does hardly shows in it;
+//  - CPU time of a receive that finds nothing, as a worker that polls does most of the time.
+// `kernel_backend_bench [milliseconds per row] [datagrams per burst] [rounds]`: medians of rounds.
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <array>
 #include <atomic>
 #include <charconv>
 #include <chrono>
 #include <cstring>
+#include <ctime>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -18,6 +25,7 @@
 namespace {
 
 using namespace longhaul;
+using io::kernel::EngineChoice;
 using io::kernel::KernelBackend;
 
 constexpr std::size_t kHeadSize = 28;
@@ -29,6 +37,7 @@ Timestamp now() {
 struct Row {
   std::size_t datagram = 1472;
   bool trains = true;
+  EngineChoice engine = EngineChoice::mmsg;
 };
 
 struct Outcome {
@@ -37,13 +46,21 @@ struct Outcome {
   std::uint64_t send_calls = 0;
   std::uint64_t receive_calls = 0;
   double seconds = 0;
+  double cpu_per_datagram = 0;  // nanoseconds, in lockstep
+  double cpu_per_empty = 0;     // nanoseconds
 };
 
-std::unique_ptr<io::Backend> open_loopback(bool trains) {
+double cpu_seconds() {
+  timespec time{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
+}
+
+std::unique_ptr<io::Backend> open_loopback(bool trains, EngineChoice engine) {
   SocketAddress local;
   local.bytes = {127, 0, 0, 1};
-  auto backend =
-      KernelBackend::open({.local = local, .segmentation = trains, .coalescing = trains});
+  auto backend = KernelBackend::open(
+      {.local = local, .segmentation = trains, .coalescing = trains, .engine = engine});
   if (!backend) {
     fmt::print(stderr, "cannot open a backend: {}\n", backend.error().context);
     return nullptr;
@@ -69,8 +86,8 @@ void receive(io::Backend& backend, std::size_t burst, const std::atomic<bool>& s
 }
 
 bool run(const Row& row, std::size_t burst, std::chrono::milliseconds length, Outcome& outcome) {
-  const auto sender = open_loopback(row.trains);
-  const auto receiver = open_loopback(row.trains);
+  const auto sender = open_loopback(row.trains, row.engine);
+  const auto receiver = open_loopback(row.trains, row.engine);
   if (!sender || !receiver) return false;
 
   std::vector<std::byte> heads(burst * kHeadSize);
@@ -108,6 +125,45 @@ bool run(const Row& row, std::size_t burst, std::chrono::milliseconds length, Ou
   return true;
 }
 
+/// Sends a burst and receives it, over and over, then receives nothing, over and over.
+bool run_lockstep(const Row& row, std::size_t burst, std::chrono::milliseconds length,
+                  Outcome& outcome) {
+  const auto sender = open_loopback(row.trains, row.engine);
+  const auto receiver = open_loopback(row.trains, row.engine);
+  if (!sender || !receiver) return false;
+  std::vector<std::byte> heads(burst * kHeadSize);
+  std::vector<std::byte> tensor(burst * row.datagram, std::byte{1});
+  std::vector<base::TxDatagram> datagrams(burst);
+  for (std::size_t i = 0; i < burst; ++i) {
+    datagrams[i].head = std::span(heads).subspan(i * kHeadSize, kHeadSize);
+    datagrams[i].head_size = kHeadSize;
+    datagrams[i].payload = std::span(tensor).subspan(i * row.datagram, row.datagram - kHeadSize);
+    datagrams[i].remote = receiver->local_address();
+  }
+  std::vector<base::RxDatagram> out(burst);
+  std::uint64_t moved = 0;
+  const Timestamp end = now() + length;
+  double before = cpu_seconds();
+  while (now() < end) {
+    std::span<const base::TxDatagram> rest = datagrams;
+    std::size_t due = burst;
+    for (int empty = 0; due > 0 && empty < 1000;) {
+      if (!rest.empty()) rest = rest.subspan(sender->transmit(now(), rest));
+      const std::size_t got = receiver->receive(now(), out);
+      due -= got;
+      empty = got == 0 ? empty + 1 : 0;
+    }
+    moved += burst - due;
+  }
+  outcome.cpu_per_datagram = (cpu_seconds() - before) * 1e9 / static_cast<double>(moved);
+
+  constexpr int kEmptyReceives = 20000;
+  before = cpu_seconds();
+  for (int i = 0; i < kEmptyReceives; ++i) receiver->receive(Timestamp{}, out);
+  outcome.cpu_per_empty = (cpu_seconds() - before) * 1e9 / kEmptyReceives;
+  return true;
+}
+
 template <typename T>
 T argument(int count, char** values, int index, T otherwise) {
   if (index >= count) return otherwise;
@@ -116,28 +172,69 @@ T argument(int count, char** values, int index, T otherwise) {
   return otherwise;
 }
 
+/// One measured figure of every round.
+struct Figures {
+  std::vector<double> received_gbits, cpu_per_datagram, cpu_per_empty, per_send, per_receive;
+};
+
+double median(std::vector<double>& values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+double ratio(std::uint64_t a, std::uint64_t b) {
+  return static_cast<double>(a) / static_cast<double>(b == 0 ? 1 : b);
+}
+
+void note(const Row& row, const Outcome& outcome, Figures& figures) {
+  const auto bytes = static_cast<double>(outcome.received * row.datagram);
+  figures.received_gbits.push_back(bytes * 8 / outcome.seconds / 1e9);
+  figures.cpu_per_datagram.push_back(outcome.cpu_per_datagram);
+  figures.cpu_per_empty.push_back(outcome.cpu_per_empty);
+  figures.per_send.push_back(ratio(outcome.sent, outcome.send_calls));
+  figures.per_receive.push_back(ratio(outcome.received, outcome.receive_calls));
+}
+
+struct Engine {
+  std::string_view name;
+  EngineChoice choice;
+};
+constexpr std::array kEngines{
+    Engine{"mmsg", EngineChoice::mmsg},
+    Engine{"io_uring", EngineChoice::io_uring},
+    Engine{"zero_copy", EngineChoice::io_uring_zero_copy},
+};
+
 }  // namespace
 
 int main(int count, char** values) {
-  const std::chrono::milliseconds length(1000 * argument(count, values, 1, 2));
+  const std::chrono::milliseconds length(argument(count, values, 1, 500));
   const std::size_t burst = argument<std::size_t>(count, values, 2, 64);
-  fmt::print("{:>8} {:>6} {:>12} {:>12} {:>10} {:>12} {:>12}\n", "datagram", "trains",
-             "sent Gbit/s", "recv Gbit/s", "recv Mpkt/s", "pkt/send call", "pkt/recv call");
+  const int rounds = argument(count, values, 3, 5);
+  fmt::print("{:>8} {:>6} {:>9} {:>11} {:>10} {:>8} {:>13} {:>13}\n", "datagram", "trains",
+             "engine", "recv Gbit/s", "CPU ns/pkt", "ns/empty", "pkt/send call", "pkt/recv call");
   for (const std::size_t datagram : {1472UL, 8972UL, 65507UL}) {
     for (const bool trains : {false, true}) {
-      Outcome outcome;
-      if (!run({.datagram = datagram, .trains = trains}, burst, length, outcome)) return 1;
-      const auto gigabits = [&](std::uint64_t datagrams) {
-        return static_cast<double>(datagrams * datagram * 8) / outcome.seconds / 1e9;
-      };
-      const auto ratio = [](std::uint64_t a, std::uint64_t b) {
-        return static_cast<double>(a) / static_cast<double>(b == 0 ? 1 : b);
-      };
-      fmt::print("{:>8} {:>6} {:>12.2f} {:>12.2f} {:>10.3f} {:>12.1f} {:>12.1f}\n", datagram,
-                 trains ? "on" : "off", gigabits(outcome.sent), gigabits(outcome.received),
-                 static_cast<double>(outcome.received) / outcome.seconds / 1e6,
-                 ratio(outcome.sent, outcome.send_calls),
-                 ratio(outcome.received, outcome.receive_calls));
+      std::array<Figures, kEngines.size()> figures;
+      // Round by round, so that whatever else the machine does hits all of them alike.
+      for (int round = 0; round < rounds; ++round) {
+        for (std::size_t i = 0; i < kEngines.size(); ++i) {
+          const Row row{.datagram = datagram, .trains = trains, .engine = kEngines[i].choice};
+          Outcome outcome;
+          if (!run(row, burst, length, outcome) || !run_lockstep(row, burst, length, outcome)) {
+            return 1;
+          }
+          note(row, outcome, figures[i]);
+        }
+      }
+      for (std::size_t i = 0; i < kEngines.size(); ++i) {
+        Figures& all = figures[i];
+        fmt::print("{:>8} {:>6} {:>9} {:>11.2f} {:>10.0f} {:>8.0f} {:>13.1f} {:>13.1f}\n", datagram,
+                   trains ? "on" : "off", kEngines[i].name, median(all.received_gbits),
+                   median(all.cpu_per_datagram), median(all.cpu_per_empty), median(all.per_send),
+                   median(all.per_receive));
+      }
     }
   }
   return 0;

@@ -157,12 +157,14 @@ TEST_F(Completions, an_application_that_only_waits_never_has_to_poll) {
     const auto send = to_server_.send_tensor(1, view(std::as_const(source)));
     ASSERT_TRUE(receive && send);
     ASSERT_EQ(end_of(*receive), Status::completed);
+    ASSERT_EQ(end_of(*send), Status::completed);
   }
 }
 
 TEST_F(Completions, endpoints_without_threads_are_turned_by_waiting_and_by_run_once) {
   EndpointConfig config = test_config();
   config.threads = ThreadMode::caller_polls;
+  config.engine = "auto";
   server_ = Endpoint::open(config).value();
   client_ = Endpoint::open(config).value();
   ASSERT_TRUE(server_.listen());

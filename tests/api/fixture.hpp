@@ -3,6 +3,7 @@
 #pragma once
 
 #include <gtest/gtest.h>
+#include <cstdlib>
 
 #include <cstddef>
 #include <cstdint>
@@ -29,6 +30,8 @@ inline EndpointConfig test_config() {
   EndpointConfig config;
   config.security = "none";
   config.local = loopback();
+  // The whole suite runs once for each engine.
+  if (const char* engine = std::getenv("LONGHAUL_TEST_ENGINE")) config.engine = engine;
   return config;
 }
 

@@ -231,8 +231,10 @@ TEST_F(Guest, a_forked_childs_handles_answer_closed_and_touch_nothing) {
   ASSERT_TRUE(WIFEXITED(status)) << "ended by signal " << WTERMSIG(status);
   EXPECT_EQ(WEXITSTATUS(status), 0) << "the number of the check that failed";
   const auto source = pattern(target.size());
-  ASSERT_TRUE(to_server_.send_tensor(7, view(source)));
+  const auto send = to_server_.send_tensor(7, view(source));
+  ASSERT_TRUE(send);
   EXPECT_EQ(end_of(receive), Status::completed) << "the parent must not notice";
+  EXPECT_EQ(end_of(*send), Status::completed);
   EXPECT_EQ(target, source);
   move_something();
 }

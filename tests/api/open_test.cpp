@@ -67,6 +67,59 @@ TEST(Open, an_unknown_backend_is_refused_with_the_names_there_are) {
   expect_refused(config, ErrorCode::unsupported, {"carrier_pigeon", "kernel"});
 }
 
+TEST(Open, an_unknown_engine_is_refused_with_the_names_there_are) {
+  EndpointConfig config = test_config();
+  config.engine = "steam";
+  expect_refused(config, ErrorCode::invalid_argument,
+                 {"steam", "auto", "mmsg", "io_uring", "io_uring_zero_copy"});
+  config.engine.clear();
+  expect_refused(config, ErrorCode::invalid_argument, {"auto"});
+}
+
+TEST(Open, a_ring_is_refused_where_any_thread_may_poll) {
+  EndpointConfig config = test_config();
+  config.threads = ThreadMode::caller_polls;
+  for (const std::string engine : {"io_uring", "io_uring_zero_copy"}) {
+    config.engine = engine;
+    expect_refused(config, ErrorCode::invalid_argument, {engine, "caller_polls", "mmsg"});
+  }
+  for (const std::string engine : {"auto", "mmsg"}) {
+    config.engine = engine;
+    auto endpoint = Endpoint::open(config);
+    ASSERT_TRUE(endpoint) << why(endpoint);
+    EXPECT_EQ(endpoint->stats().value().engine, "mmsg");
+  }
+}
+
+TEST(Open, the_engine_asked_for_is_the_one_in_use_and_is_shown) {
+  for (const std::string engine : {"mmsg", "io_uring", "io_uring_zero_copy"}) {
+    EndpointConfig config = test_config();
+    config.engine = engine;
+    auto endpoint = Endpoint::open(config);
+    ASSERT_TRUE(endpoint) << why(endpoint);
+    EXPECT_EQ(endpoint->stats().value().engine, engine);
+    std::vector<std::string> lines;
+    ASSERT_TRUE(
+        endpoint->dump([&](std::string_view line) { lines.emplace_back(line); }, kPatience));
+    ASSERT_FALSE(lines.empty());
+    EXPECT_EQ(lines[0], "backend kernel, engine " + engine);
+  }
+}
+
+TEST(Open, automatically_the_log_says_once_which_engine_it_is_and_why) {
+  std::vector<std::string> lines;
+  EndpointConfig config = test_config();
+  config.engine = "auto";
+  config.log = [&](LogLevel level, std::string_view line) {
+    if (level == LogLevel::info && line.rfind("engine ", 0) == 0) lines.emplace_back(line);
+  };
+  auto endpoint = Endpoint::open(config);
+  ASSERT_TRUE(endpoint) << why(endpoint);
+  ASSERT_EQ(lines.size(), 1U);
+  EXPECT_EQ(lines[0].rfind("engine " + endpoint->stats().value().engine + ", because ", 0), 0U)
+      << lines[0];
+}
+
 TEST(Open, a_taken_port_is_named) {
   const auto first = Endpoint::open(test_config());
   ASSERT_TRUE(first);
@@ -113,6 +166,10 @@ TEST(Open, times_that_cannot_work_are_refused) {
   EndpointConfig config = test_config();
   config.peer_timeout = Duration::zero();
   expect_refused(config, ErrorCode::invalid_argument, {"peer_timeout"});
+  for (const Duration timeout : {Duration(1), Duration(milliseconds(4)), Duration::max()}) {
+    config.peer_timeout = timeout;
+    expect_refused(config, ErrorCode::invalid_argument, {"peer_timeout"});
+  }
   config = test_config();
   config.heartbeat = config.peer_timeout;
   expect_refused(config, ErrorCode::invalid_argument, {"heartbeat"});
@@ -121,6 +178,8 @@ TEST(Open, times_that_cannot_work_are_refused) {
   expect_refused(config, ErrorCode::invalid_argument, {"rtt_max"});
   config = test_config();
   config.connect_timeout = milliseconds(-1);
+  expect_refused(config, ErrorCode::invalid_argument, {"connect_timeout"});
+  config.connect_timeout = Duration::max();
   expect_refused(config, ErrorCode::invalid_argument, {"connect_timeout"});
 }
 

@@ -2,6 +2,7 @@
 // What a framework loads and unloads again: a small user of the library.
 #include <array>
 #include <cstdint>
+#include <cstdlib>
 
 #include "longhaul/longhaul.hpp"
 
@@ -13,6 +14,7 @@ extern "C" int move_one_tensor() {
   EndpointConfig config;
   config.security = "none";
   config.local = SocketAddress::parse("127.0.0.1", 0).value();
+  if (const char* engine = std::getenv("LONGHAUL_TEST_ENGINE")) config.engine = engine;
   auto server = Endpoint::open(config);
   auto client = Endpoint::open(config);
   if (!server || !client || !server->listen()) return 1;

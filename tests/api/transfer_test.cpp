@@ -43,6 +43,57 @@ INSTANTIATE_TEST_SUITE_P(Bytes, Sizes,
                          ::testing::Values(0U, 1U, 3U, 1199U, 1200U, 1201U, 65535U, 65536U,
                                            (1U << 20) + 7U, 16U << 20));
 
+TEST_F(Transfers, beyond_transfers_max_are_turned_away_and_take_no_turn) {
+  ASSERT_NO_FATAL_FAILURE(connect([](EndpointConfig& config) {
+    config.transfers_max = 2;
+    config.eager_budget = config.eager_max = 0;
+  }));
+  const auto source = pattern(300);
+  const auto part = [&](std::size_t i) {
+    return bytes_view(static_cast<const void*>(source.data() + 100 * i), 100);
+  };
+  const auto first = to_server_.send_tensor(7, part(0));
+  const auto second = to_server_.send_tensor(7, part(1));
+  const auto turned_away = to_server_.send_tensor(7, part(2));
+  ASSERT_TRUE(first && second);
+  ASSERT_FALSE(turned_away);
+  EXPECT_EQ(turned_away.error().code, ErrorCode::would_block);
+  EXPECT_NE(turned_away.error().context.find("transfers_max"), std::string::npos);
+  std::vector<std::uint8_t> target(300);
+  for (std::size_t i = 0; i < 3; ++i) {
+    const auto receive =
+        to_client_.recv_tensor(7, bytes_view(static_cast<void*>(target.data() + 100 * i), 100));
+    ASSERT_TRUE(receive) << why(receive);
+    if (i == 2) {
+      EXPECT_EQ(end_of(*first), Status::completed);
+      EXPECT_EQ(end_of(*second), Status::completed);
+      const auto third = to_server_.send_tensor(7, part(2));
+      ASSERT_TRUE(third) << why(third);
+      EXPECT_EQ(end_of(*third), Status::completed);
+    }
+    EXPECT_EQ(end_of(*receive), Status::completed) << receive->reason();
+  }
+  EXPECT_EQ(target, source);
+}
+
+TEST_F(Transfers, times_without_end_do_not_end_at_once) {
+  ASSERT_NO_FATAL_FAILURE(connect());
+  const auto source = pattern(100);
+  std::vector<std::uint8_t> target(100);
+  SendOptions patient_send;
+  patient_send.deadline = Duration::max();
+  ReceiveOptions patient_receive;
+  patient_receive.deadline = Duration::max();
+  const auto send = to_server_.send_tensor(1, view(source), patient_send);
+  const auto receive = to_client_.recv_tensor(1, view(target), patient_receive);
+  ASSERT_TRUE(send && receive);
+  EXPECT_EQ(end_of(*send), Status::completed) << send->reason();
+  EXPECT_EQ(end_of(*receive), Status::completed) << receive->reason();
+  ConnectOptions patient_connect;
+  patient_connect.timeout = Duration::max();
+  EXPECT_TRUE(client_.connect(server_.local_address(), patient_connect));
+}
+
 TEST_F(Transfers, both_ways_at_once) {
   ASSERT_NO_FATAL_FAILURE(connect());
   const auto up = pattern(3 << 20, 1);
@@ -174,6 +225,7 @@ TEST_F(Transfers, waiting_can_give_up_while_the_transfer_goes_on) {
   const auto send = to_server_.send_tensor(1, view(source));
   ASSERT_TRUE(send);
   EXPECT_EQ(end_of(*receive), Status::completed);
+  EXPECT_EQ(end_of(*send), Status::completed);
   EXPECT_EQ(target, source);
 }
 
@@ -253,6 +305,7 @@ TEST_F(Transfers, ready_is_refused_where_it_means_nothing) {
   EXPECT_TRUE(growing->ready(500));
   EXPECT_EQ(growing->ready(499).error().code, ErrorCode::invalid_argument);
   EXPECT_TRUE(growing->ready(500));
+  client_.close();  // the source is the library's until then
 }
 
 TEST_F(Transfers, piece_events_cover_every_byte_and_precede_the_end) {
@@ -296,6 +349,7 @@ TEST_F(Transfers, piece_events_cover_every_byte_and_precede_the_end) {
   EXPECT_EQ(std::count(placed.begin(), placed.end(), false), 0);
   EXPECT_EQ(std::count(verified.begin(), verified.end(), false), 0);
   EXPECT_EQ(target, source);
+  EXPECT_EQ(end_of(*send), Status::completed);
 }
 
 TEST_F(Transfers, transfers_have_different_ids) {
@@ -309,6 +363,7 @@ TEST_F(Transfers, transfers_have_different_ids) {
     ids.insert(receive->id());
   }
   EXPECT_EQ(ids.size(), 100U);
+  server_.close();  // the target is the library's until then
 }
 
 }  // namespace

@@ -51,6 +51,21 @@ TEST_F(Views, gaps_and_other_orders_are_refused) {
   expect_refused(tensor, ErrorCode::invalid_argument, "strides");
 }
 
+TEST_F(Views, lengths_the_wire_cannot_carry_are_refused) {
+  ASSERT_NO_FATAL_FAILURE(connect());
+  auto tensor = good();
+  tensor.dtype = Dtype::u8;
+  tensor.bytes = std::uint64_t{1} << 62;
+  tensor.shape = Shape{tensor.bytes};
+  expect_refused(tensor, ErrorCode::invalid_argument, "2^62");
+  auto half = tensor;
+  half.bytes = std::uint64_t{1} << 61;
+  half.shape = Shape{half.bytes};
+  const auto list = to_server_.send_tensors(1, std::array{half, half});
+  ASSERT_FALSE(list);
+  EXPECT_NE(list.error().context.find("2^62"), std::string::npos) << list.error().context;
+}
+
 TEST_F(Views, bytes_must_be_elements_times_size) {
   ASSERT_NO_FATAL_FAILURE(connect());
   auto tensor = good();

@@ -4,6 +4,7 @@
 import json
 import os
 import socket
+import sys
 import time
 
 from harness import (case, expect, free_port, need_root, wait_until, write_raw_safetensors,
@@ -59,7 +60,8 @@ def address_of_another_family_is_named(bench):
 def bad_options_are_named(bench):
     for name, words in (('size', ('--size', 'lots')), ('dtype', ('--dtype', 'f33')),
                         ('rate', ('-b', 'fast')), ('loss', ('--inject-loss', '150%')),
-                        ('port', ('-p', '70000')), ('unknown', ('--no-such-option',))):
+                        ('port', ('-p', '70000')), ('engine', ('--engine', 'steam')),
+                        ('unknown', ('--no-such-option',))):
         process = bench.run(f'option-{name}', '-c', '127.0.0.1', *words)
         told_off(process, words[0].lstrip('-').split('-')[-1])
 
@@ -203,3 +205,34 @@ def output_that_exists_is_replaced_only_by_a_whole_file(bench):
     client.popen.kill()
     told_off(server, seconds=10)
     expect(target.read_bytes() == old, 'the old file is gone')
+
+
+# Answers io_uring_setup (425 on every architecture) with EPERM, as containers do, and goes on.
+NO_IO_URING = '''
+import ctypes, os, struct, sys
+program = b"".join(struct.pack("HBBI", *step) for step in (
+    (0x20, 0, 0, 0), (0x15, 0, 1, 425), (0x06, 0, 0, 0x00050001), (0x06, 0, 0, 0x7fff0000)))
+memory = ctypes.create_string_buffer(program)
+rules = struct.pack("HxxxxxxP", 4, ctypes.addressof(memory))
+prctl = ctypes.CDLL(None).prctl
+if prctl(38, 1, 0, 0, 0) or prctl(22, 2, rules, 0, 0):
+    sys.exit("no seccomp filter")
+os.execv(sys.argv[1], sys.argv[1:])
+'''
+FILTERED = (sys.executable, '-c', NO_IO_URING)
+
+
+@case
+def io_uring_refused_by_the_system_is_told_or_done_without(bench):
+    """By name: an error with cause and remedy. Automatically: the other engine, said once."""
+    told_off(bench.client('127.0.0.1', free_port(), '--engine', 'io_uring', '-n', '1',
+                          prefix=FILTERED, name='by-name'), 'io_uring_setup', 'seccomp', 'mmsg')
+    port, source, output = free_port(), bench.sample(2), bench.folder / 'out.safetensors'
+    server = bench.server(port, '-v', '--output', output, '-B', '127.0.0.1', prefix=FILTERED)
+    client = bench.client('127.0.0.1', port, '-v', '--file', source, prefix=FILTERED)
+    bench.finish(server, client)
+    expect(source.read_bytes() == output.read_bytes(), 'the output differs')
+    for process in (server, client):
+        expect(process.errors.count('engine mmsg, because') == 1,
+               f'the log does not say once that it fell back\n{process.story()}')
+        expect('engine mmsg' in process.output, f'no engine shown\n{process.story()}')

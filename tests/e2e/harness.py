@@ -122,8 +122,9 @@ class Process:
 class Bench:
     """One case's folder, processes and namespaces; all gone when it is left."""
 
-    def __init__(self, binary, root):
+    def __init__(self, binary, root, engine=None):
         self.binary = binary
+        self.options = ('--engine', engine) if engine else ()
         self.root = root
         self.stack = contextlib.ExitStack()
         self.processes = []
@@ -144,7 +145,8 @@ class Bench:
                 process.popen.wait()
 
     def run(self, name, *arguments, prefix=(), cwd=None):
-        process = Process(self, name, [*prefix, self.binary, *arguments], cwd)
+        process = Process(self, name, [*prefix, self.binary, *self.options, *arguments],
+                          cwd)
         self.processes.append(process)
         return process
 

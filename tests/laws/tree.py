@@ -8,7 +8,7 @@ from pathlib import Path
 
 # Where project files live; everything else at the top (build trees, results) is not read.
 FOLDERS = ('include', 'lib', 'congestion', 'fec', 'apps', 'perf', 'tests', 'scripts', '.ci')
-CPP = ('.hpp', '.cpp', '.h')
+CPP = ('.hpp', '.cpp', '.h', '.c')
 
 
 @dataclass(frozen=True)

@@ -1,173 +1,134 @@
 // SPDX-License-Identifier: Apache-2.0
 // Random scenarios: whatever the line does, as long as the peers hear of each other now and then
-// everything completes with the right bytes, and both payload modes leave one trace.
-//   sim_swarm [first seed [how many]]
+// everything completes with the right bytes, and both payload modes leave one trace. Each runs in a
+// process of its own, so that a crash or an endless loop is a finding like any other. What fails is
+// cut down to one line.
 #include <fmt/core.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
-#include <algorithm>
-#include <array>
-#include <bit>
 #include <charconv>
 #include <cstdio>
+#include <optional>
 #include <string_view>
 
-#include "lib/base/random.hpp"
 #include "tests/sim/checks.hpp"
+#include "tests/sim/swarm_scenario.hpp"
+#include "tests/sim/swarm_shrink.hpp"
 
 namespace longhaul::simtest {
 namespace {
 
-using base::PayloadMode;
-using base::Random;
-using std::chrono::microseconds;
-using std::chrono::milliseconds;
-using std::chrono::seconds;
+constexpr unsigned kSecondsMax = 120;  // a seed takes below a second
+constexpr unsigned kShrinkRuns = 300;
 
-constexpr std::uint64_t kOne = 1;
-constexpr std::uint64_t kBytesMax = 12 * kMiB;  // of all loads: keeps a seed below a second
+constexpr const char* kUsage =
+    "usage: sim_swarm [--plant] [FIRST_SEED [HOW_MANY]]   seeds 1 to 200 by default\n"
+    "       sim_swarm [--plant] --reproduce \"LINE\"        a scenario as a failure printed it\n"
+    "--plant demands that nothing is ever sent twice, which fails wherever something is lost: "
+    "for tests of this program\n";
 
-template <typename T, std::size_t N>
-T one_of(Random& random, const std::array<T, N>& choices) {
-  return choices[random.below(N)];
+struct Options {
+  bool plant = false;
+  std::optional<std::string> line{};
+  std::uint64_t first = 1;
+  std::uint64_t count = 200;
+};
+
+std::vector<std::string> findings(const std::string& line, bool plant) {
+  Scenario scenario = from_line(line);
+  if (plant) scenario.expect.retransmitted_max = 0;
+  const Outcome first = play(scenario, base::PayloadMode::bytes);
+  std::vector<std::string> found = violations(scenario, first);
+  if (first.trace_hash != play(scenario, base::PayloadMode::reference).trace_hash)
+    found.push_back("payload mode reference left another trace");
+  return found;
 }
 
-// Up to high, every power of two as likely as another.
-std::uint64_t spread(Random& random, std::uint64_t low, std::uint64_t high) {
-  const auto powers = static_cast<std::uint64_t>(std::bit_width(high / std::max(low, kOne)));
-  const std::uint64_t base = std::max(low, kOne) << random.below(powers);
-  return std::min(high, base + random.below(base));
-}
+enum class Exit { held = 0, failed = 1, meaningless = 2 };
 
-Line random_line(Random& random) {
-  Line line;
-  line.rate_bps = one_of<std::uint64_t, 3>(random, {100'000'000, 1'000'000'000, 10'000'000'000});
-  line.rtt = microseconds(spread(random, 200, 100'000));
-  line.mtu = one_of<std::uint32_t, 5>(random, {1280, 1400, 1500, 4000, 9000});
-  return line;
-}
-
-netmodel::LinkConfig random_faults(Random& random) {
-  netmodel::LinkConfig faults;
-  if (random.chance(0.4)) faults.loss = static_cast<double>(random.below(100)) / 1000;
-  if (random.chance(0.2)) {
-    // Probes of a silent line are up to 250 ms apart: a longer burst could outlast `peer_timeout`.
-    faults.burst = {.good_to_bad = 0.001,
-                    .bad_to_good = 1.0 / static_cast<double>(1 + random.below(12))};
-  }
-  if (random.chance(0.3)) {
-    faults.jitter = microseconds(random.below(5000));
-    faults.jitter_reorders = random.chance(0.5);
-  }
-  if (random.chance(0.3)) {
-    faults.reorder_probability = static_cast<double>(random.below(50)) / 1000;
-    faults.reorder_delay = microseconds(random.below(10'000));
-  }
-  if (random.chance(0.3)) faults.duplicate = static_cast<double>(random.below(50)) / 1000;
-  if (random.chance(0.3)) faults.corrupt = static_cast<double>(random.below(30)) / 1000;
-  if (random.chance(0.2)) faults.queue_bytes = 100'000 + random.below(2'000'000);
-  if (random.chance(0.2)) {
-    const Duration from = milliseconds(random.below(300));
-    const Duration length = milliseconds(1 + random.below(1000));
-    faults.down.push_back({Timestamp{} + from, Timestamp{} + from + length});
-  }
-  return faults;
-}
-
-Load random_load(Random& random, Tag tag, std::uint64_t& bytes_left) {
-  Load load;
-  load.tag = tag;
-  load.way = random.chance(0.3) ? Way::back : Way::there;
-  load.dtype = static_cast<Dtype>(1 + random.below(15));
-  const std::uint64_t element = element_size(load.dtype);
-  load.bytes = random.chance(0.05) ? 0 : spread(random, 1, 8 * kMiB);
-  load.bytes = std::min(load.bytes, bytes_left) / element * element;
-  load.count = 1 + static_cast<std::uint32_t>(random.chance(0.3) ? random.below(30) : 0);
-  if (load.bytes * load.count > bytes_left) load.count = 1;
-  bytes_left -= load.bytes * load.count;
-  load.parts = random.chance(0.2) ? 1 + static_cast<std::uint32_t>(random.below(40)) : 1;
-  load.send.traffic_class = static_cast<TrafficClass>(1 + random.below(3));
-  load.send_at = milliseconds(random.chance(0.3) ? random.below(200) : 0);
-  if (random.chance(0.3)) load.receive_at = milliseconds(random.below(400));
-  load.receive.piece_events = random.chance(0.2);
-  if (random.chance(0.2)) {
-    load.send.growing = true;
-    load.grow_over = milliseconds(random.below(300));
-  }
-  return load;
-}
-
-void add_changes(Random& random, Scenario& scenario) {
-  using What = Change::What;
-  const auto at = [&] { return Duration(milliseconds(1 + random.below(400))); };
-  if (random.chance(0.2)) {
-    Line line = scenario.line;
-    line.mtu = one_of<std::uint32_t, 3>(random, {1280, 1500, 9000});
-    scenario.changes.push_back({.at = at(), .line = line, .there = scenario.there});
-  }
-  if (random.chance(0.15)) scenario.changes.push_back({.at = at(), .what = What::rebind_client});
-  if (random.chance(0.15)) {
-    const Duration from = at();
-    scenario.changes.push_back({.at = from, .what = What::suspend_server});
-    scenario.changes.push_back(
-        {.at = from + milliseconds(random.below(1000)), .what = What::resume_server});
-  }
-  if (random.chance(0.1)) scenario.changes.push_back({.at = at(), .what = What::inject_garbage});
-}
-
-Scenario random_scenario(std::uint64_t seed) {
-  Random random(seed);
-  Scenario scenario{.name = "swarm"};
-  scenario.seed = seed;
-  scenario.line = random_line(random);
-  scenario.there = random_faults(random);
-  scenario.back = random_faults(random);
-  // A burst is counted in packets: it may outlast all attempts of a handshake.
-  const bool bursts = scenario.there.burst.good_to_bad + scenario.back.burst.good_to_bad > 0;
-  scenario.connect_under_faults = !bursts && random.chance(0.5);
-  if (random.chance(0.3)) {
-    scenario.controller = "cubic";
-  } else if (random.chance(0.15)) {
-    // Under such loss cubic would take minutes.
-    scenario.there.loss = scenario.back.loss = static_cast<double>(random.below(400)) / 1000;
-  }
-  scenario.peer_timeout = seconds(10);
-  scenario.settle = milliseconds(random.below(1500));
-  scenario.limit = seconds(300);
-  scenario.faults_strike = false;
-  std::uint64_t bytes_left = kBytesMax;
-  const std::uint64_t loads = 1 + random.below(4);
-  for (Tag tag = 1; tag <= loads; ++tag) {
-    scenario.loads.push_back(random_load(random, tag, bytes_left));
-  }
-  add_changes(random, scenario);
-  return scenario;
-}
-
-bool holds(std::uint64_t seed) {
-  const Scenario scenario = random_scenario(seed);
-  std::vector<std::string> found;
+// In the child: plays, and says what it found unless `quiet`.
+[[noreturn]] void play_and_exit(const std::string& line, bool plant, bool quiet) {
+  if (quiet && std::freopen("/dev/null", "w", stderr) == nullptr) ::_exit(2);
+  ::alarm(kSecondsMax);
+  Exit code = Exit::held;
   try {
-    const Outcome first = play(scenario, PayloadMode::bytes);
-    found = violations(scenario, first);
-    if (first.trace_hash != play(scenario, PayloadMode::reference).trace_hash) {
-      found.push_back("payload mode reference left another trace");
+    for (const std::string& finding : findings(line, plant)) {
+      code = Exit::failed;
+      if (!quiet) fmt::print("  {}\n", finding);
     }
   } catch (const std::exception& error) {
-    found.push_back(error.what());
+    if (!quiet) fmt::print("  {}\n", error.what());
+    code = Exit::failed;
   }
-  for (const std::string& line : found) fmt::print("seed {}: {}\n", seed, line);
-  if (!found.empty()) fmt::print("seed {}: reproduce with: sim_swarm {} 1\n", seed, seed);
   std::fflush(stdout);
-  return found.empty();
+  ::_exit(static_cast<int>(code));
+}
+
+bool fails(const std::string& line, bool plant, bool quiet) {
+  try {
+    (void)from_line(line);
+  } catch (const std::exception&) {
+    return false;
+  }
+  std::fflush(stdout);
+  const pid_t child = ::fork();
+  if (child < 0) throw std::runtime_error("cannot fork");
+  if (child == 0) play_and_exit(line, plant, quiet);
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  if (WIFSIGNALED(status) && !quiet)
+    fmt::print("  ended by signal {}{}\n", WTERMSIG(status),
+               WTERMSIG(status) == SIGALRM ? ": no end in sight" : "");
+  return !WIFEXITED(status) || WEXITSTATUS(status) != 0;
+}
+
+void report(std::uint64_t seed, const Options& options) {
+  const std::string line = shrink(
+      to_line(random_scenario(seed)),
+      [&](const std::string& candidate) { return fails(candidate, options.plant, true); },
+      kShrinkRuns);
+  fmt::print("seed {}: reproduce with: sim_swarm {}--reproduce \"{}\"\n", seed,
+             options.plant ? "--plant " : "", line);
+  std::fflush(stdout);
+}
+
+int sweep(const Options& options) {
+  std::uint64_t failed = 0;
+  for (std::uint64_t seed = options.first; seed < options.first + options.count; ++seed) {
+    if (!fails(to_line(random_scenario(seed)), options.plant, false)) continue;
+    ++failed;
+    fmt::print("seed {}: failed; cutting it down\n", seed);
+    report(seed, options);
+  }
+  fmt::print("{} of {} seeds held\n", options.count - failed, options.count);
+  return failed == 0 ? 0 : 1;
 }
 
 std::uint64_t number(std::string_view text) {
   std::uint64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size()) {
+  if (error != std::errc{} || end != text.data() + text.size())
     throw std::runtime_error(fmt::format("\"{}\" is not a number", text));
-  }
   return value;
+}
+
+Options parse(std::span<char*> arguments) {
+  Options options;
+  std::size_t positional = 0;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const std::string_view argument = arguments[i];
+    if (argument == "--plant") {
+      options.plant = true;
+    } else if (argument == "--reproduce") {
+      if (++i == arguments.size()) throw std::runtime_error("--reproduce needs a line");
+      options.line = arguments[i];
+    } else {
+      if (positional == 2) throw std::runtime_error("too many arguments");
+      (positional++ == 0 ? options.first : options.count) = number(argument);
+    }
+  }
+  return options;
 }
 
 }  // namespace
@@ -176,14 +137,14 @@ std::uint64_t number(std::string_view text) {
 int main(int argc, char** argv) {
   using namespace longhaul::simtest;
   try {
-    const std::uint64_t first = argc > 1 ? number(argv[1]) : 1;
-    const std::uint64_t count = argc > 2 ? number(argv[2]) : 200;
-    std::uint64_t failed = 0;
-    for (std::uint64_t seed = first; seed < first + count; ++seed) failed += holds(seed) ? 0u : 1u;
-    fmt::print("{} of {} seeds held\n", count - failed, count);
-    return failed == 0 ? 0 : 1;
+    const Options options = parse(std::span(argv, static_cast<std::size_t>(argc)).subspan(1));
+    if (!options.line) return sweep(options);
+    (void)from_line(*options.line);  // says what is wrong with it
+    const bool failed = fails(*options.line, options.plant, false);
+    fmt::print("{}\n", failed ? "failed" : "held");
+    return failed ? 1 : 0;
   } catch (const std::exception& error) {
-    fmt::print(stderr, "sim_swarm: {}\nusage: sim_swarm [first seed [how many]]\n", error.what());
+    fmt::print(stderr, "sim_swarm: {}\n{}", error.what(), kUsage);
     return 2;
   }
 }

@@ -46,6 +46,8 @@ class FaultBackend final : public Backend {
   SocketAddress local_address() const override { return inner_->local_address(); }
   std::size_t receive(Timestamp now, std::span<base::RxDatagram> out) override;
   std::size_t transmit(Timestamp now, std::span<const base::TxDatagram> burst) override;
+  bool release_payload() override { return inner_->release_payload(); }
+  void finish() override { inner_->finish(); }
   void wait(Duration longest) override { inner_->wait(longest); }
   void wake() override { inner_->wake(); }
   Result<void> register_memory(Region region, std::span<std::byte> memory) override {
@@ -59,6 +61,7 @@ class FaultBackend final : public Backend {
   }
   /// The inner backend's: lost datagrams are not in it, duplicates are.
   BackendStats stats() const override { return inner_->stats(); }
+  std::string_view engine() const override { return inner_->engine(); }
   FaultStats fault_stats() const noexcept { return stats_; }
 
  private:

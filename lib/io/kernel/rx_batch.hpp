@@ -1,23 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// The memory received messages land in, and how they are handed out datagram by datagram.
+// Where one `recvmmsg` puts what it reads.
 #pragma once
 
 #include <sys/socket.h>
 #include <sys/uio.h>
 
 #include <cstddef>
-#include <cstdint>
 #include <memory>
 #include <span>
 #include <vector>
 
-#include "lib/base/datagram.hpp"
 #include "lib/io/kernel/control.hpp"
 #include "lib/io/kernel/native_address.hpp"
+#include "lib/io/kernel/rx_messages.hpp"
 
 namespace longhaul::io::kernel {
 
-/// Buffers for one `recvmmsg` and what is left of its messages. A message may hold many datagrams.
+/// Buffers and headers for one `recvmmsg`.
 class RxBatch {
  public:
   /// No message, joined or not, is larger.
@@ -30,44 +29,20 @@ class RxBatch {
   /// Allocates everything; nothing afterwards does.
   explicit RxBatch(std::size_t messages_max);
 
-  /// Datagrams are left that `take` has not handed out.
-  bool pending() const noexcept { return next_ < received_; }
+  /// Headers for a `recvmmsg` of `wanted` messages, or as many as there are buffers. What was read
+  /// before is overwritten.
+  std::span<mmsghdr> prepare(std::size_t wanted) noexcept;
 
-  /// Headers for a `recvmmsg` that should yield about `datagrams`, judging by how many the last
-  /// messages held: reading more than is asked for only drives buffers out of the cache. Memory
-  /// handed out before is used again. Only when nothing is pending.
-  std::span<mmsghdr> prepare(std::size_t datagrams) noexcept;
-
-  /// The system filled the first `count` of the prepared messages at `now`. Returns how many
-  /// messages the socket has lost since the last report.
-  std::size_t accept(Timestamp now, std::size_t count) noexcept;
-
-  /// Hands out the next datagrams and returns how many. Valid until the next `prepare`.
-  std::size_t take(std::span<base::RxDatagram> out) noexcept;
+  /// The system filled the first `count` of the prepared messages: adds them to `messages`, which
+  /// point into this batch.
+  void accept(std::size_t count, RxMessages& messages) noexcept;
 
  private:
-  /// A received message that is being split.
-  struct Message {
-    std::span<std::byte> rest;
-    std::size_t segment_size = 0;
-    SocketAddress remote;
-    base::Ecn ecn = base::Ecn::not_ect;
-    std::uint8_t dscp = 0;
-  };
-
-  std::size_t lost_since(const RxMarks& marks) noexcept;
-
   std::unique_ptr<std::byte[]> memory_;
   std::vector<mmsghdr> headers_;
   std::vector<iovec> iovecs_;
   std::vector<NativeAddress> remotes_;
   std::vector<RxControl> controls_;
-  std::vector<Message> messages_;
-  std::size_t next_ = 0;
-  std::size_t received_ = 0;
-  std::size_t datagrams_per_message_ = 1;
-  std::uint32_t dropped_seen_ = 0;
-  Timestamp received_at_{};
 };
 
 }  // namespace longhaul::io::kernel

@@ -10,14 +10,27 @@ bool same_marks(const base::TxDatagram& one, const base::TxDatagram& other) noex
   return one.dscp == other.dscp && one.ecn == other.ecn && one.remote == other.remote;
 }
 
+/// Smallest page there is: on larger ones this counts too many pieces, which is safe.
+constexpr std::uintptr_t kPageSize = 4096;
+
+std::size_t pages_touched(std::span<const std::byte> bytes) noexcept {
+  if (bytes.empty()) return 0;
+  const auto first = reinterpret_cast<std::uintptr_t>(bytes.data());
+  return (first + bytes.size() - 1) / kPageSize - first / kPageSize + 1;
+}
+
 /// Length of the prefix of `burst` the system can cut out of one message.
-std::size_t group_length(std::span<const base::TxDatagram> burst) noexcept {
+std::size_t group_length(std::span<const base::TxDatagram> burst,
+                         const TrainLimits& limits) noexcept {
   const base::TxDatagram& first = burst.front();
   const std::size_t segment = first.size();
   // Nothing can be cut into empty datagrams.
   if (segment == 0) return 1;
 
   const std::size_t most = std::min(burst.size(), kSegmentsMax);
+  // Looking at pages costs something, and only sending without a copy has to.
+  const bool count_fragments = first.payload.size() >= limits.uncopied_payload_min;
+  std::size_t fragments = count_fragments ? fragments_of(first) : 0;
   std::size_t total = segment;
   std::size_t length = 1;
   while (length < most) {
@@ -25,6 +38,8 @@ std::size_t group_length(std::span<const base::TxDatagram> burst) noexcept {
     const std::size_t size = next.size();
     if (size == 0 || size > segment || total + size > kMessageBytesMax) break;
     if (!same_marks(first, next)) break;
+    if (count_fragments) fragments += fragments_of(next);
+    if (count_fragments && fragments > limits.fragments_max) break;
     total += size;
     ++length;
     if (size < segment) break;
@@ -34,14 +49,19 @@ std::size_t group_length(std::span<const base::TxDatagram> burst) noexcept {
 
 }  // namespace
 
-std::size_t TxBatch::fill(std::span<const base::TxDatagram> burst, bool segmentation) noexcept {
+std::size_t fragments_of(const base::TxDatagram& datagram) noexcept {
+  return (datagram.head_size > 0 ? 1 : 0) + pages_touched(datagram.payload);
+}
+
+std::size_t TxBatch::fill(std::span<const base::TxDatagram> burst,
+                          const TrainLimits& limits) noexcept {
   messages_ = 0;
   vectors_ = 0;
   burst = burst.first(std::min(burst.size(), kDatagramsMax));
   std::size_t filled = 0;
   while (filled < burst.size() && messages_ < kMessagesMax) {
     const auto rest = burst.subspan(filled);
-    const std::size_t length = segmentation ? group_length(rest) : 1;
+    const std::size_t length = limits.segmentation ? group_length(rest, limits) : 1;
     add_message(rest.first(length));
     filled += length;
   }

@@ -33,22 +33,6 @@ class KernelPair final : public Pair {
   std::unique_ptr<Backend> right_;
 };
 
-std::unique_ptr<Pair> make_pair(const kernel::KernelOptions& options,
-                                const EndpointConfig::InjectedFaults* faults,
-                                std::string& why_not) {
-  auto left = kernel::KernelBackend::open(options);
-  auto right = kernel::KernelBackend::open(options);
-  if (!left || !right) {
-    why_not = "needs a UDP socket on loopback: " + (left ? right.error() : left.error()).context;
-    return nullptr;
-  }
-  if (faults != nullptr) {
-    *left = std::make_unique<FaultBackend>(std::move(*left), *faults, 1);
-    *right = std::make_unique<FaultBackend>(std::move(*right), *faults, 2);
-  }
-  return std::make_unique<KernelPair>(std::move(*left), std::move(*right));
-}
-
 SocketAddress loopback(AddressFamily family) {
   SocketAddress address;
   address.family = family;
@@ -60,26 +44,43 @@ SocketAddress loopback(AddressFamily family) {
   return address;
 }
 
+kernel::EngineChoice choice_of(KernelEngine engine) {
+  switch (engine) {
+    case KernelEngine::io_uring:
+      return kernel::EngineChoice::io_uring;
+    case KernelEngine::io_uring_zero_copy:
+      return kernel::EngineChoice::io_uring_zero_copy;
+    default:
+      return kernel::EngineChoice::mmsg;
+  }
+}
+
+std::unique_ptr<Pair> make_pair(KernelEngine engine, KernelVariant variant, std::string& why_not) {
+  kernel::KernelOptions options;
+  options.local =
+      loopback(variant == KernelVariant::ipv6 ? AddressFamily::ipv6 : AddressFamily::ipv4);
+  options.segmentation = options.coalescing = variant != KernelVariant::without_trains;
+  options.engine = choice_of(engine);
+  auto left = kernel::KernelBackend::open(options);
+  auto right = kernel::KernelBackend::open(options);
+  if (!left || !right) {
+    why_not = "needs UDP on loopback: " + (left ? right.error() : left.error()).context;
+    return nullptr;
+  }
+  if (variant == KernelVariant::under_faults) {
+    EndpointConfig::InjectedFaults faults;
+    faults.delay = 200us;
+    *left = std::make_unique<FaultBackend>(std::move(*left), faults, 1);
+    *right = std::make_unique<FaultBackend>(std::move(*right), faults, 2);
+  }
+  return std::make_unique<KernelPair>(std::move(*left), std::move(*right));
+}
+
 }  // namespace
 
-std::unique_ptr<Pair> make_kernel_pair(std::string& why_not) {
-  return make_pair({.local = loopback(AddressFamily::ipv4)}, nullptr, why_not);
-}
-
-std::unique_ptr<Pair> make_kernel_ipv6_pair(std::string& why_not) {
-  return make_pair({.local = loopback(AddressFamily::ipv6)}, nullptr, why_not);
-}
-
-std::unique_ptr<Pair> make_kernel_without_trains_pair(std::string& why_not) {
-  return make_pair(
-      {.local = loopback(AddressFamily::ipv4), .segmentation = false, .coalescing = false}, nullptr,
-      why_not);
-}
-
-std::unique_ptr<Pair> make_fault_over_kernel_pair(std::string& why_not) {
-  EndpointConfig::InjectedFaults faults;
-  faults.delay = 200us;
-  return make_pair({.local = loopback(AddressFamily::ipv4)}, &faults, why_not);
+std::function<std::unique_ptr<Pair>(std::string& why_not)> make_kernel_pair(KernelEngine engine,
+                                                                            KernelVariant variant) {
+  return [=](std::string& why_not) { return make_pair(engine, variant, why_not); };
 }
 
 }  // namespace longhaul::io

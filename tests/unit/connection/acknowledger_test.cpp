@@ -96,7 +96,7 @@ TEST_F(AcknowledgerTest, floors_are_told_some_time_after_their_packets_settled) 
   std::vector<wire::Floor> floors;
   for (int i = 0; i < 10; ++i, now += milliseconds(5)) {
     ASSERT_TRUE(spaces.send(TrafficClass::bulk).on_ack(now, ack, {}, kRtt).valid);
-    acknowledger.on_ack_processed(now, kRtt);
+    acknowledger.on_ack_processed(now, TrafficClass::bulk, kRtt);
     const Timestamp due = acknowledger.next_due(spaces);
     ASSERT_LE(due, now + kRtt);
     const std::size_t size = acknowledger.write_floors(std::max(now, due), spaces, kRtt, packet);

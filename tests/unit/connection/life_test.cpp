@@ -77,9 +77,31 @@ TEST_F(LifeTest, an_idle_connection_lives_on_heartbeats_and_sleeps_between_them)
   network.wakeups = 0;
   network.run(seconds(20));
   EXPECT_EQ(client.connections.size(), 1u);
-  EXPECT_LT(datagrams,
-            300u);  // 50 heartbeats each way, their answers, and a search for a larger MTU
+  // 50 heartbeats each way, their answers, and a search for a larger MTU.
+  EXPECT_LT(datagrams, 250u);
   EXPECT_LT(network.wakeups, 3000u);
+}
+
+// Announcements are data to the line they cross.
+TEST_F(LifeTest, ten_thousand_small_transfers_keep_to_the_rate) {
+  EndpointConfig slow = Network::config();
+  slow.rate_bps = 2'000'000;
+  Host& from = network.add(11, slow);
+  Host& to = network.add(12, slow);
+  network.connect(from, to);
+  network.run(seconds(3));
+  std::map<std::int64_t, std::size_t> bytes;  // that left `from`, by tenth of a second
+  network.on_leave = [&](Parcel& parcel) {
+    if (parcel.from == from.address)
+      bytes[network.now.time_since_epoch() / milliseconds(100)] += parcel.bytes.size();
+    return true;
+  };
+  constexpr TransferId kCount = 10'000;
+  for (TransferId id = 1; id <= kCount; ++id) network.transfer(from, to, id, 100);
+  network.run(seconds(60), [&] { return from.transfers.size() == kCount; });
+  EXPECT_EQ(from.transfers.size(), kCount);
+  for (const auto& [tenth, sum] : bytes)
+    EXPECT_LT(sum, 30'000u) << "a tenth of a second has 25,000";
 }
 
 TEST_F(LifeTest, a_peer_not_heard_of_is_lost_with_everything_it_owed) {

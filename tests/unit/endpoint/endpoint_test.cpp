@@ -94,6 +94,25 @@ TEST_F(EndpointTest, an_initial_without_a_token_is_answered_with_one_and_leaves_
   EXPECT_EQ(server.endpoint.stats().connections, 1u);
 }
 
+TEST_F(EndpointTest, a_late_copy_of_an_initial_makes_no_second_connection) {
+  Host& client = network.add(1);
+  Host& server = network.add(2);
+  Parcel initial_with_token;
+  network.on_leave = [&](Parcel& parcel) {
+    if (parcel.from == address(1) && wire::is_long(parcel.bytes[0])) initial_with_token = parcel;
+    return true;
+  };
+  network.connect(client, server);
+  client.endpoint.close(network.now, client.opened, "");
+  network.run(seconds(3));
+  ASSERT_EQ(server.endpoint.stats().connections, 0u);
+  const std::size_t told = server.connections.size();
+  network.inject(address(1), address(2), initial_with_token.bytes);
+  network.run(seconds(3));
+  EXPECT_EQ(server.endpoint.stats().connections, 0u);
+  EXPECT_EQ(server.connections.size(), told);
+}
+
 TEST_F(EndpointTest, a_token_of_another_attempt_or_address_opens_nothing) {
   Host& server = network.add(2);
   server.endpoint.listen();

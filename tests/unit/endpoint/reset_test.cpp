@@ -60,6 +60,18 @@ TEST_F(ResetTest, a_peer_that_restarted_ends_the_connection_within_a_round_trip)
   EXPECT_FALSE(resets.empty());
 }
 
+TEST_F(ResetTest, an_idle_client_learns_of_the_restart_with_its_next_heartbeat) {
+  const SocketAddress place = server->address;
+  server->address = address(77);
+  EndpointConfig config = Network::config();
+  config.stateless_reset_key = "survives a restart";
+  network.add(2, config, Network::environment(99)).address = place;
+  network.on_leave = [](Parcel& parcel) { return parcel.from != address(77); };
+  const auto over = [&] { return client->connections.back().status == Status::peer_lost; };
+  network.run(config.peer_timeout / 5 + milliseconds(200), over);
+  EXPECT_TRUE(over());
+}
+
 // Whoever restarts while the sender's window is full hears only questions, the smallest of packets.
 TEST_F(ResetTest, a_peer_that_was_gone_for_a_while_is_known_by_its_answer_to_small_packets) {
   network.transfer(*client, *server, 1, 100'000);

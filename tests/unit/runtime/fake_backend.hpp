@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <deque>
+#include <functional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -25,6 +26,7 @@ class FakeBackend final : public io::Backend {
   SocketAddress local_address() const override { return {}; }
 
   std::size_t receive(Timestamp now, std::span<base::RxDatagram> out) override {
+    if (on_receive) on_receive();
     std::size_t count = 0;
     lent_.clear();
     for (; count < out.size() && !arrivals.empty(); ++count) {
@@ -49,6 +51,12 @@ class FakeBackend final : public io::Backend {
     }
     return accepted;
   }
+
+  bool release_payload() override {
+    ++release_requests;
+    return !holds_payload;
+  }
+  void finish() override { ++finishes; }
 
   void wait(Duration longest) override {
     waits.push_back(longest);
@@ -79,6 +87,10 @@ class FakeBackend final : public io::Backend {
   std::vector<Duration> waits;
   std::atomic<int> sleeps{0};
   Timestamp release = kNever;
+  bool holds_payload = false;
+  int release_requests = 0;
+  int finishes = 0;
+  std::function<void()> on_receive;
 
  private:
   io::Capabilities capabilities_;

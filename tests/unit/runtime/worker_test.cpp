@@ -216,6 +216,23 @@ TEST_F(WorkerTest, without_the_bytes_a_transfer_waits_for_its_slots_to_leave) {
   EXPECT_EQ(sink_.ended, (std::vector<std::uint64_t>{1}));
 }
 
+TEST_F(WorkerTest, a_transfer_ends_only_after_the_backend_let_go_of_its_memory) {
+  script_.events.push_back(end_of(1));
+  script_.events.push_back(end_of(2));
+  backend_->holds_payload = true;
+  EXPECT_FALSE(worker_->run_once(at(1)));
+  EXPECT_TRUE(sink_.ended.empty());
+  // Nobody wakes the worker when the last reference goes, so it looks again by itself.
+  EXPECT_GT(worker_->next_due(), at(1));
+  EXPECT_LT(worker_->next_due(), at(1001));
+  EXPECT_FALSE(worker_->run_once(at(200)));
+  EXPECT_TRUE(sink_.ended.empty());
+  backend_->holds_payload = false;
+  EXPECT_TRUE(worker_->run_once(at(400)));
+  EXPECT_EQ(sink_.ended, (std::vector<std::uint64_t>{1, 2}));
+  EXPECT_EQ(worker_->next_due(), kNever);
+}
+
 TEST_F(WorkerTest, a_full_sink_stops_the_events_without_losing_one) {
   for (std::uint64_t id = 1; id <= 3; ++id) script_.events.push_back(end_of(id));
   sink_.room = 1;
@@ -248,7 +265,25 @@ TEST_F(WorkerTest, winding_up_takes_what_was_posted_before_it_closes) {
   ASSERT_TRUE(worker_->post(cancel(1)));
   const VirtualClock clock(at(1));
   worker_->wind_up(clock, "enough", std::chrono::milliseconds(1));
+  EXPECT_EQ(backend_->finishes, 1) << "what only the worker's thread can give back";
   EXPECT_EQ(script_.calls, (std::vector<std::string>{"cancel 1", "close_all enough"}));
+}
+
+TEST_F(WorkerTest, a_stop_that_comes_in_the_middle_of_a_turn_is_not_slept_through) {
+  const MachineClock clock;
+  std::atomic<bool> stop{false};
+  // After the loop looked at `stop` and before the turn looks at the mailbox.
+  backend_->on_receive = [&] {
+    stop.store(true, std::memory_order_release);
+    worker_->nudge();
+  };
+  std::thread rescue([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(500));
+    backend_->wake();
+  });
+  worker_->run(clock, stop);
+  EXPECT_EQ(backend_->sleeps, 0);
+  rescue.join();
 }
 
 TEST_F(WorkerTest, a_sleeping_worker_is_woken_by_a_post) {

@@ -261,6 +261,55 @@ TEST_F(MatchingTest, a_receiver_may_post_as_many_as_its_own_limit_allows) {
   }
 }
 
+// More ends than the other side keeps are told again when its request comes.
+TEST_F(MatchingTest, sends_that_failed_unmatched_on_countless_tags_still_end_their_receives) {
+  constexpr TransferId kCount = 70'000;
+  for (TransferId id = 1; id <= kCount; ++id) {
+    send(id, id, 10);
+    pair->a.senders.cancel(pair->now, id);
+    if (id % 1000 == 0) settle();
+  }
+  settle();
+  for (const TransferId id : {TransferId{1}, kCount}) {
+    receive(id, id, 10);
+    settle();
+    EXPECT_EQ(received(id), Status::cancelled) << id;
+  }
+}
+
+TEST_F(MatchingTest, receives_that_failed_unmatched_on_countless_tags_still_end_their_sends) {
+  constexpr TransferId kCount = 70'000;
+  for (TransferId id = 1; id <= kCount; ++id) {
+    receive(id, id, 10);
+    pair->b.receivers.cancel(pair->now, id);
+    if (id % 1000 == 0) settle();
+  }
+  settle();
+  for (const TransferId id : {TransferId{1}, kCount}) {
+    send(id, id, 10);
+    settle();
+    EXPECT_EQ(sent(id), Status::cancelled) << id;
+  }
+}
+
+TEST_F(MatchingTest, an_eager_send_that_meets_no_budget_waits_for_its_receive) {
+  use(kNoEager, kEager);
+  send(1, 7, 4000);
+  // The peer has not got its budget back: everything is refused there, and so lost here.
+  (void)pair->a.take_frames(pair->now);
+  int sent_again = 0;
+  for (DataPacket packet; pair->a.next(pair->now, 1200, packet); ++sent_again) {
+    ASSERT_LT(sent_again, 100);
+    pair->a.lose(packet);
+  }
+  EXPECT_GT(sent_again, 4);
+  EXPECT_EQ(sent(1), Status::pending);
+  receive(1, 7, 4000);
+  pair->frames(pair->b, pair->a);
+  DataPacket packet;
+  EXPECT_TRUE(pair->a.next(pair->now, 1200, packet));
+}
+
 TEST_F(MatchingTest, a_peer_that_posts_without_end_is_stopped) {
   wire::Posted frame;
   bool valid = true;

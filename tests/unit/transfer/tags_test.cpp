@@ -17,7 +17,7 @@ TEST(tags, each_tag_counts_for_itself) {
 
 TEST(tags, an_end_that_came_first_is_told_once) {
   Tags tags;
-  EXPECT_TRUE(tags.note_ended(7, 3, Status::timed_out));
+  tags.note_ended(7, 3, Status::timed_out);
   EXPECT_TRUE(tags.has_ended(7, 3));
   EXPECT_FALSE(tags.has_ended(7, 2));
   EXPECT_FALSE(tags.has_ended(8, 3));
@@ -43,19 +43,23 @@ TEST(tags, the_first_word_stands) {
   EXPECT_EQ(tags.take_ended(1, 0), Status::pending);
 }
 
-TEST(tags, very_many_ends_in_a_row_are_book_kept) {
-  Tags tags;
-  for (std::uint64_t n = 0; n < 200'000; ++n) ASSERT_TRUE(tags.note_ended(1, n, Status::cancelled));
+TEST(endings, very_many_in_a_row_are_book_kept) {
+  Endings endings(10);
+  for (std::uint64_t n = 0; n < 200'000; ++n) ASSERT_TRUE(endings.note(1, n, Status::cancelled));
+  EXPECT_EQ(endings.find(1, 199'999), Status::cancelled);
 }
 
-TEST(tags, ends_without_order_are_bounded_and_what_is_taken_makes_room) {
-  Tags tags;
-  std::uint64_t n = 0;
-  while (tags.note_ended(1, n, Status::cancelled)) ASSERT_LT(n += 2, 1'000'000u);
-  EXPECT_GE(n, 2 * 10'000u);
-  for (std::uint64_t taken = 0; taken <= n; taken += 2) tags.take_ended(1, taken);
-  for (std::uint64_t tag = 2; tag < 10'000; ++tag)
-    ASSERT_TRUE(tags.note_ended(tag, 5, Status::refused));
+TEST(endings, without_order_are_bounded_and_what_is_forgotten_makes_room) {
+  Endings endings(100);
+  for (std::uint64_t n = 0; n < 200; n += 2) ASSERT_TRUE(endings.note(1, n, Status::cancelled));
+  EXPECT_FALSE(endings.note(1, 1000, Status::cancelled));
+  EXPECT_FALSE(endings.note(2, 0, Status::cancelled));
+  EXPECT_EQ(endings.find(2, 0), Status::pending);
+  EXPECT_TRUE(endings.note(1, 1, Status::cancelled)) << "joins two";
+  EXPECT_TRUE(endings.note(2, 0, Status::timed_out));
+  endings.forget(2, 0);
+  EXPECT_TRUE(endings.note(3, 7, Status::refused));
+  EXPECT_EQ(endings.find(3, 7), Status::refused);
 }
 
 }  // namespace

@@ -16,24 +16,24 @@ std::atomic<std::size_t>& allocations() {
 }
 }  // namespace
 
-void* operator new(std::size_t size) {
+[[gnu::noinline]] void* operator new(std::size_t size) {
   ++allocations();
   if (void* memory = std::malloc(size)) return memory;
   std::abort();
 }
-void operator delete(void* memory) noexcept {
+[[gnu::noinline]] void operator delete(void* memory) noexcept {
   std::free(memory);
 }
-void operator delete(void* memory, std::size_t /*size*/) noexcept {
+[[gnu::noinline]] void operator delete(void* memory, std::size_t /*size*/) noexcept {
   std::free(memory);
 }
 
 namespace longhaul::io::kernel {
 namespace {
 
-TEST(AllocationTest, SendingReceivingWaitingAndWakingAllocateNothing) {
-  const auto sender = test::open_loopback(AddressFamily::ipv4);
-  const auto receiver = test::open_loopback(AddressFamily::ipv4);
+void expect_no_allocation(EngineChoice engine) {
+  const auto sender = test::open_loopback(AddressFamily::ipv4, engine);
+  const auto receiver = test::open_loopback(AddressFamily::ipv4, engine);
   ASSERT_TRUE(sender && receiver);
   test::Burst burst;
   for (std::size_t i = 0; i < 100; ++i) {
@@ -54,6 +54,14 @@ TEST(AllocationTest, SendingReceivingWaitingAndWakingAllocateNothing) {
   }
   EXPECT_EQ(allocations(), before);
   EXPECT_EQ(received, 1000U);
+}
+
+TEST(AllocationTest, SendingReceivingWaitingAndWakingAllocateNothing) {
+  expect_no_allocation(EngineChoice::mmsg);
+}
+
+TEST(AllocationTest, NorDoTheyThroughARing) {
+  expect_no_allocation(EngineChoice::io_uring);
 }
 
 }  // namespace

@@ -23,17 +23,26 @@ using test::Bytes;
 using test::collect;
 using test::open_backend;
 
-class KernelBackendTest : public testing::TestWithParam<AddressFamily> {
+struct Variant {
+  std::string name;
+  AddressFamily family;
+  EngineChoice engine;
+};
+
+class KernelBackendTest : public testing::TestWithParam<Variant> {
  protected:
   void SetUp() override {
-    if (GetParam() == AddressFamily::ipv6 && !test::has_ipv6()) {
+    if (family() == AddressFamily::ipv6 && !test::has_ipv6()) {
       GTEST_SKIP() << "needs IPv6 on the loopback interface";
     }
-    sender_ = test::open_loopback(GetParam());
-    receiver_ = test::open_loopback(GetParam());
+    sender_ = test::open_loopback(family(), engine());
+    receiver_ = test::open_loopback(family(), engine());
     ASSERT_TRUE(sender_ && receiver_);
     remote_ = receiver_->local_address();
   }
+
+  static AddressFamily family() { return GetParam().family; }
+  static EngineChoice engine() { return GetParam().engine; }
 
   void send_all(const Burst& burst) {
     ASSERT_EQ(sender_->transmit(test::now(), burst.datagrams()), burst.size());
@@ -84,11 +93,15 @@ TEST_P(KernelBackendTest, RefusalsAreToldWhileSomebodyAsksForThem) {
   EXPECT_EQ(ask(), 0U);
 }
 
-INSTANTIATE_TEST_SUITE_P(Families, KernelBackendTest,
-                         testing::Values(AddressFamily::ipv4, AddressFamily::ipv6),
-                         [](const auto& family) {
-                           return family.param == AddressFamily::ipv4 ? "ipv4" : "ipv6";
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    Variants, KernelBackendTest,
+    testing::Values(Variant{"mmsg_ipv4", AddressFamily::ipv4, EngineChoice::mmsg},
+                    Variant{"mmsg_ipv6", AddressFamily::ipv6, EngineChoice::mmsg},
+                    Variant{"io_uring_ipv4", AddressFamily::ipv4, EngineChoice::io_uring},
+                    Variant{"io_uring_ipv6", AddressFamily::ipv6, EngineChoice::io_uring},
+                    Variant{"zero_copy_ipv4", AddressFamily::ipv4,
+                            EngineChoice::io_uring_zero_copy}),
+    [](const auto& variant) { return variant.param.name; });
 
 TEST_P(KernelBackendTest, SaysWhatItCanDo) {
   const Capabilities& capabilities = sender_->capabilities();
@@ -98,7 +111,7 @@ TEST_P(KernelBackendTest, SaysWhatItCanDo) {
   EXPECT_TRUE(capabilities.wakes);
   EXPECT_FALSE(capabilities.departure_times);
   // 65,536 of interface MTU less IPv6 and UDP headers; IPv4 is bounded by its own length field.
-  EXPECT_EQ(capabilities.datagram_max, GetParam() == AddressFamily::ipv4 ? 65507U : 65488U);
+  EXPECT_EQ(capabilities.datagram_max, family() == AddressFamily::ipv4 ? 65507U : 65488U);
 }
 
 TEST_P(KernelBackendTest, DscpAndEcnArriveWithEveryDatagram) {
@@ -247,7 +260,7 @@ TEST_P(KernelBackendTest, ADatagramAboveTheInterfaceMtuIsDroppedAndCountedAndThe
 }
 
 TEST_P(KernelBackendTest, AlternatingDestinationsEachGetTheirOwn) {
-  const auto other = test::open_loopback(GetParam());
+  const auto other = test::open_loopback(family(), engine());
   ASSERT_TRUE(other);
   Burst burst;
   for (int i = 0; i < 100; ++i) {
@@ -267,7 +280,7 @@ TEST_P(KernelBackendTest, AlternatingDestinationsEachGetTheirOwn) {
 TEST_P(KernelBackendTest, AClosedPeerPortStopsNeitherSendingNorReceiving) {
   SocketAddress closed;
   {
-    const auto gone = test::open_loopback(GetParam());
+    const auto gone = test::open_loopback(family(), engine());
     ASSERT_TRUE(gone);
     closed = gone->local_address();
   }
@@ -287,7 +300,7 @@ TEST_P(KernelBackendTest, AClosedPeerPortStopsNeitherSendingNorReceiving) {
 }
 
 TEST_P(KernelBackendTest, ADestinationOfTheOtherFamilyIsDroppedAndCounted) {
-  const bool ipv4 = GetParam() == AddressFamily::ipv4;
+  const bool ipv4 = family() == AddressFamily::ipv4;
   Burst burst;
   burst.add(remote_, 10);
   burst.add(test::loopback(ipv4 ? AddressFamily::ipv6 : AddressFamily::ipv4, 9), 10);
@@ -298,8 +311,10 @@ TEST_P(KernelBackendTest, ADestinationOfTheOtherFamilyIsDroppedAndCounted) {
 }
 
 TEST_P(KernelBackendTest, ABurstLargerThanTheReceiveBufferIsCountedWhereItIsLost) {
-  const auto small = open_backend(
-      {.local = test::loopback(GetParam()), .receive_buffer = 64U << 10U, .coalescing = false});
+  const auto small = open_backend({.local = test::loopback(family()),
+                                   .receive_buffer = 64U << 10U,
+                                   .coalescing = false,
+                                   .engine = engine()});
   ASSERT_TRUE(small);
   Burst burst;
   for (int i = 0; i < 400; ++i) {
@@ -321,9 +336,9 @@ TEST_P(KernelBackendTest, ABurstLargerThanTheReceiveBufferIsCountedWhereItIsLost
 
 TEST_P(KernelBackendTest, WithoutSegmentationOrCoalescingTheSameArrives) {
   const auto plain_sender =
-      open_backend({.local = test::loopback(GetParam()), .segmentation = false});
+      open_backend({.local = test::loopback(family()), .segmentation = false, .engine = engine()});
   const auto plain_receiver =
-      open_backend({.local = test::loopback(GetParam()), .coalescing = false});
+      open_backend({.local = test::loopback(family()), .coalescing = false, .engine = engine()});
   ASSERT_TRUE(plain_sender && plain_receiver);
   for (Backend* from : {sender_.get(), plain_sender.get()}) {
     for (Backend* to : {receiver_.get(), plain_receiver.get()}) {
@@ -380,6 +395,24 @@ TEST_P(KernelBackendTest, AWaitLastsAsLongAsItWasToldWhenNothingHappens) {
   const Duration waited = test::now() - before;
   EXPECT_GE(waited, 29ms);
   EXPECT_LT(waited, 5s);
+}
+
+TEST_P(KernelBackendTest, AfterABatchOfSendsAndReceivesAWaitSleeps) {
+  Burst burst;
+  for (std::size_t i = 0; i < 100; ++i) burst.add(remote_, 300 + i);
+  Burst answer;
+  for (std::size_t i = 0; i < 100; ++i) answer.add(sender_->local_address(), 300 + i);
+  for (int round = 0; round < 3; ++round) {
+    ASSERT_EQ(receiver_->transmit(test::now(), answer.datagrams()), answer.size());
+    send_all(burst);
+    expect_exactly(burst, collect(*receiver_, burst.size()));
+    ASSERT_EQ(collect(*sender_, answer.size()).size(), answer.size());
+  }
+  for (Backend* backend : {sender_.get(), receiver_.get()}) {
+    const Timestamp before = test::now();
+    backend->wait(40ms);
+    EXPECT_GE(test::now() - before, 35ms);
+  }
 }
 
 TEST_P(KernelBackendTest, WakeFromAnotherThreadEndsAWait) {

@@ -98,12 +98,20 @@ std::unique_ptr<Backend> open_backend(const KernelOptions& options) {
   return std::move(*backend);
 }
 
-std::unique_ptr<Backend> open_loopback(AddressFamily family) {
-  return open_backend({.local = loopback(family)});
+std::unique_ptr<Backend> open_loopback(AddressFamily family, EngineChoice engine) {
+  return open_backend({.local = loopback(family), .engine = engine});
+}
+
+std::string name_of(EngineChoice engine) {
+  for (const EngineName& entry : kEngineNames) {
+    if (entry.choice == engine) return std::string(entry.name);
+  }
+  return "unknown";
 }
 
 bool has_ipv6() {
-  return KernelBackend::open({.local = loopback(AddressFamily::ipv6)}).has_value();
+  return KernelBackend::open({.local = loopback(AddressFamily::ipv6), .engine = EngineChoice::mmsg})
+      .has_value();
 }
 
 }  // namespace longhaul::io::kernel::test

@@ -66,7 +66,11 @@ std::vector<Arrival> collect(Backend& backend, std::size_t count, std::size_t bu
 
 /// Opens a backend or fails the running test with the error's text.
 std::unique_ptr<Backend> open_backend(const KernelOptions& options);
-std::unique_ptr<Backend> open_loopback(AddressFamily family);
+std::unique_ptr<Backend> open_loopback(AddressFamily family,
+                                       EngineChoice engine = EngineChoice::mmsg);
+
+/// "mmsg" …, to name test cases.
+std::string name_of(EngineChoice engine);
 
 /// Whether this machine lets us bind ::1.
 bool has_ipv6();

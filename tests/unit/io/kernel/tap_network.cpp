@@ -98,6 +98,20 @@ void TapNetwork::inside(const std::function<void()>& work) const {
   }).join();
 }
 
+void TapNetwork::set_mtu(int mtu) const {
+  inside([mtu] {
+    const Descriptor socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+    ifreq request{};
+    std::strncpy(request.ifr_name, kPort, sizeof(request.ifr_name) - 1);
+    request.ifr_mtu = mtu;
+    ASSERT_EQ(ioctl(socket.number(), SIOCSIFMTU, &request), 0);
+  });
+}
+
+void TapNetwork::offload_checksums() const {
+  ASSERT_EQ(ioctl(port_.number(), TUNSETOFFLOAD, TUN_F_CSUM), 0);
+}
+
 void TapNetwork::answer_for_neighbour() const {
   inside([] {
     const Descriptor socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));

@@ -33,6 +33,10 @@ class TapNetwork {
 
   /// Runs `work` on a thread of the network, and waits for it.
   void inside(const std::function<void()>& work) const;
+  void set_mtu(int mtu) const;
+  /// Makes the port one that computes checksums itself: only to such a port does the system send
+  /// without a copy.
+  void offload_checksums() const;
   /// Makes 10.77.0.2 known, upon which the system lets go of all it held for it.
   void answer_for_neighbour() const;
   /// UDP packets of IPv4 that left, in order, until `count` came or `patience` ran out.

@@ -19,7 +19,7 @@ const SocketAddress kPeer = ipv4(192, 0, 2, 1, 5201);
 /// Datagrams per message once `burst` is in a batch.
 std::vector<std::size_t> groups(const Burst& burst, bool segmentation = true) {
   const auto batch = std::make_unique<TxBatch>();
-  batch->fill(burst.datagrams(), segmentation);
+  batch->fill(burst.datagrams(), {.segmentation = segmentation});
   std::vector<std::size_t> counts;
   for (std::size_t i = 0; i < batch->messages().size(); ++i) counts.push_back(batch->datagrams(i));
   return counts;
@@ -80,16 +80,56 @@ TEST(TxBatchTest, TakesAPrefixOfABurstThatDoesNotFit) {
   const auto batch = std::make_unique<TxBatch>();
   Burst burst;
   for (int i = 0; i < 300; ++i) burst.add(kPeer, 100);
-  EXPECT_EQ(batch->fill(burst.datagrams(), false), TxBatch::kMessagesMax);
-  EXPECT_EQ(batch->fill(burst.datagrams(), true), TxBatch::kDatagramsMax);
-  EXPECT_EQ(batch->fill({}, true), 0U);
+  EXPECT_EQ(batch->fill(burst.datagrams(), {.segmentation = false}), TxBatch::kMessagesMax);
+  EXPECT_EQ(batch->fill(burst.datagrams(), {}), TxBatch::kDatagramsMax);
+  EXPECT_EQ(batch->fill({}, TrainLimits{}), 0U);
   EXPECT_TRUE(batch->messages().empty());
+}
+
+TEST(TxBatchTest, WhatIsNotCopiedFitsThePageListOfOnePacket) {
+  const auto batch = std::make_unique<TxBatch>();
+  const TrainLimits limits{.uncopied_payload_min = 4096, .fragments_max = 16};
+  Burst large;
+  for (int i = 0; i < 12; ++i) large.add(kPeer, 8028);
+  batch->fill(large.datagrams(), limits);
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < batch->messages().size(); ++i) {
+    std::size_t fragments = 0;
+    for (std::size_t k = 0; k < batch->datagrams(i); ++k) {
+      fragments += fragments_of(large.datagrams()[next++]);
+    }
+    EXPECT_GE(batch->datagrams(i), i + 1 < batch->messages().size() ? 4U : 1U);
+    EXPECT_LE(fragments, 16U);
+  }
+  EXPECT_EQ(next, large.size());
+  // What is copied anyway is not cut short for it.
+  Burst small;
+  for (int i = 0; i < 40; ++i) small.add(kPeer, 1472);
+  batch->fill(small.datagrams(), limits);
+  EXPECT_EQ(batch->messages().size(), 1U);
+}
+
+TEST(TxBatchTest, CountsThePagesADatagramTouches) {
+  alignas(4096) static std::array<std::byte, 3 * 4096> memory;
+  std::array<std::byte, 8> head{};
+  base::TxDatagram datagram;
+  datagram.payload = std::span(memory).first(4096);
+  EXPECT_EQ(fragments_of(datagram), 1U);
+  datagram.payload = std::span(memory).subspan(1, 4096);
+  EXPECT_EQ(fragments_of(datagram), 2U);
+  datagram.payload = std::span(memory).subspan(4095, 4098);
+  EXPECT_EQ(fragments_of(datagram), 3U);
+  datagram.head = head;
+  datagram.head_size = head.size();
+  EXPECT_EQ(fragments_of(datagram), 4U);
+  datagram.payload = {};
+  EXPECT_EQ(fragments_of(datagram), 1U);
 }
 
 TEST(TxBatchTest, PointsAtTheCallersMemoryAndCopiesNone) {
   const auto batch = std::make_unique<TxBatch>();
   const Burst burst = burst_of({900, 900});
-  batch->fill(burst.datagrams(), true);
+  batch->fill(burst.datagrams(), {});
   const msghdr& header = batch->messages().front().msg_hdr;
   ASSERT_EQ(header.msg_iovlen, 4U);
   for (std::size_t i = 0; i < 2; ++i) {

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// usage: send PORT <FILE: sends what it reads to a receiver on this machine.
+#include <longhaul/longhaul.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static unsigned char data[4 << 20];
+
+int main(int argc, char** argv) {
+  const uint64_t bytes = fread(data, 1, sizeof data, stdin);
+  longhaul_error error = {.struct_size = sizeof error};
+  longhaul_endpoint_config config;
+  longhaul_endpoint_config_init(&config, sizeof config);
+  config.security = "none";
+  longhaul_endpoint* endpoint = NULL;
+  longhaul_connection* peer = NULL;
+  longhaul_transfer* send = NULL;
+  longhaul_status status = LONGHAUL_STATUS_PENDING;
+  longhaul_address there = {.struct_size = sizeof there};
+  const uint16_t port = (uint16_t)(argc == 2 ? atoi(argv[1]) : 0);
+  longhaul_const_tensor tensor;
+  longhaul_const_tensor_init(&tensor, sizeof tensor);
+  tensor.data = data;
+  tensor.bytes = bytes;
+  tensor.extents = &bytes;
+  tensor.dimensions = 1;
+  if (longhaul_address_parse("127.0.0.1", port, &there, &error) ||
+      longhaul_endpoint_open(&config, &endpoint, &error) ||
+      longhaul_endpoint_connect(endpoint, &there, NULL, &peer, &error) ||
+      longhaul_connection_send_tensor(peer, 7, &tensor, NULL, &send, &error) ||
+      longhaul_transfer_wait(send, 20000000000, &status, &error)) {
+    fprintf(stderr, "send: %s\n", error.message);
+  }
+  longhaul_transfer_release(&send);
+  longhaul_connection_release(&peer);
+  longhaul_endpoint_release(&endpoint);
+  return status == LONGHAUL_STATUS_COMPLETED ? 0 : 1;
+}
