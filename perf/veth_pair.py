@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -61,10 +62,17 @@ class VethPair:
 
     def measure_both(self, server_words, client_words, seconds):
         """Starts a server, runs a client; the client's JSON and the server's output."""
+        with tempfile.TemporaryDirectory(prefix='longhaul-veth-') as folder:
+            # With ours it says that the server listens; iperf3 writes its own before that.
+            pidfile = None if server_words[0] == 'iperf3' else Path(folder) / 'pid'
+            return self.exchange([*server_words, *(['--pidfile', pidfile] if pidfile else [])],
+                                 client_words, seconds, pidfile)
+
+    def exchange(self, server_words, client_words, seconds, pidfile):
         server = subprocess.Popen(self.command('server', *server_words), text=True,
                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         try:
-            self.wait_bound(server)
+            self.wait_listening(server, pidfile)
             client = subprocess.run(self.command('client', *client_words), text=True, check=False,
                                     stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                     timeout=seconds * 3 + 30)
@@ -81,11 +89,18 @@ class VethPair:
             output = server.communicate()[0]
         return json.loads(client.stdout), output
 
-    def wait_bound(self, server):
-        """Both programs bind the port in the server's namespace: UDP, or TCP for iperf3."""
+    def wait_listening(self, server, pidfile):
+        """Until the server's file is there; without one, until its namespace has a socket on the
+        port, which for TCP (iperf3) is one that listens."""
+        def listens():
+            if pidfile:
+                return pidfile.exists()
+            return output_of('ip', 'netns', 'exec', self.server, 'ss', '-Hlntu',
+                             f'sport = :{PORT}')
+
         deadline = time.monotonic() + 10
         while time.monotonic() < deadline and server.poll() is None:
-            if output_of('ip', 'netns', 'exec', self.server, 'ss', '-Hlntu', f'sport = :{PORT}'):
+            if listens():
                 return
             time.sleep(0.05)
         server.kill()

@@ -257,7 +257,8 @@ constexpr std::array kFlags{
          set<&Options::json_stream>},
     Flag{kEither, '\0', "logfile", "FILE", "append reports and errors to FILE instead of stdout",
          text<&Options::logfile>},
-    Flag{kEither, 'I', "pidfile", "FILE", "write the process ID there; removed at the end",
+    Flag{kEither, 'I', "pidfile", "FILE",
+         "write the process ID there (a server once it listens); removed at the end",
          text<&Options::pidfile>},
     Flag{kEither, 'b', "bitrate", "RATE[KMG]",
          "limit UDP payload per second, everything included; the controller is then fixed "

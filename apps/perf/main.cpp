@@ -72,11 +72,22 @@ Result<void> check_files(Options& options) {
   return {};
 }
 
+Result<void> write_pid_file(const Options& options, std::optional<PidFile>& pid_file) {
+  if (options.pidfile.empty()) return {};
+  auto written = PidFile::create(options.pidfile);
+  if (!written) return tl::unexpected(std::move(written.error()));
+  pid_file.emplace(std::move(*written));
+  return {};
+}
+
 Result<int> run_server_process(Options& options, Output& output, std::optional<Daemon>& daemon) {
   if (auto checked = check_files(options); !checked) return tl::unexpected(checked.error());
   auto interrupts = InterruptWatch::create();
   if (!interrupts) return tl::unexpected(std::move(interrupts.error()));
+  std::optional<PidFile> pid_file;
+  // Who waits for the file may connect as soon as it is there.
   const auto listening = [&]() -> Result<void> {
+    if (auto written = write_pid_file(options, pid_file); !written) return written;
     return daemon ? daemon->ready() : Result<void>();
   };
   return run_server(options, *interrupts, *make_reporter(options, output), listening);
@@ -98,12 +109,6 @@ Result<int> run(Options options) {
   }
   // A file beyond ulimit -f is an error to report, not a reason to die.
   std::signal(SIGXFSZ, SIG_IGN);
-  std::optional<PidFile> pid_file;
-  if (!options.pidfile.empty()) {
-    auto written = PidFile::create(options.pidfile);
-    if (!written) return tl::unexpected(std::move(written.error()));
-    pid_file.emplace(std::move(*written));
-  }
   std::unique_ptr<Output> output = standard_output();
   if (!options.logfile.empty()) {
     auto log = log_file(options.logfile);
@@ -111,6 +116,10 @@ Result<int> run(Options options) {
     output = std::move(*log);
   }
   if (options.role == Role::server) return run_server_process(options, *output, daemon);
+  std::optional<PidFile> pid_file;
+  if (auto written = write_pid_file(options, pid_file); !written) {
+    return tl::unexpected(written.error());
+  }
   return run_client(options, *make_reporter(options, *output));
 }
 

@@ -34,6 +34,7 @@ volatile std::sig_atomic_t stopped = 0;
 struct Options {
   std::string peer;  // empty: receive
   std::string address = "0.0.0.0";
+  std::string pidfile;  // empty: none
   std::uint16_t port = 5201;
   std::size_t connections = 1;
   std::size_t outstanding = 16;  // all connections together
@@ -131,6 +132,9 @@ class Load {
 
   void accept_all() {
     must(endpoint_.listen(), "listen");
+    // The worker answers in order: once it does, it lets senders in.
+    must(endpoint_.stats(), "stats");
+    if (!options_.pidfile.empty()) std::ofstream(options_.pidfile) << getpid() << '\n';
     while (connections_.size() < options_.connections)
       connections_.push_back(must(endpoint_.accept(seconds(30)), "accept"));
   }
@@ -215,6 +219,7 @@ int main(int argc, char** argv) {
   app.add_option("--peer", options.peer, "send to this address; receive without it");
   app.add_option("--address", options.address, "local address (0.0.0.0)");
   app.add_option("--port", options.port, "UDP port of the receiver (5201)");
+  app.add_option("--pidfile", options.pidfile, "receiver: written once it listens");
   app.add_option("--connections", options.connections, "connections (1)")
       ->check(CLI::PositiveNumber);
   app.add_option("--outstanding", options.outstanding,

@@ -11,16 +11,10 @@ from wire_view import resident_kib
 SMALL = ('--size', '100K', '-n', '4')
 
 
-def lasting_server(bench, port, *arguments):
-    server = bench.run('server', '-s', '-p', port, *arguments)
-    wait_until(lambda: server.has_port(port), 10, 'the server starts')
-    return server
-
-
 @case
 def two_clients_at_once_get_one_server_and_one_answer(bench):
     port = free_port()
-    server = lasting_server(bench, port, '-J')
+    server = bench.lasting_server(port, '-J')
     first = bench.client('127.0.0.1', port, '-t', '2', '--size', '1M', '-b', '50M', name='first')
     wait_until(lambda: 'Interval' in first.output, 10, 'data')
     second = bench.client('127.0.0.1', port, *SMALL, name='second')
@@ -39,7 +33,7 @@ def two_clients_at_once_get_one_server_and_one_answer(bench):
 def clients_one_after_another_of_which_every_second_is_killed(bench):
     """200 of them; memory and descriptors stay where they were, and the last one is served."""
     port = free_port()
-    server = lasting_server(bench, port, '--peer-timeout', '0.1')
+    server = bench.lasting_server(port, '--peer-timeout', '0.1')
     before = None
     for number in range(200):
         client = bench.client('127.0.0.1', port, '--peer-timeout', '0.5', *SMALL, name='visitor')

@@ -5,7 +5,7 @@ import re
 import signal
 import time
 
-from harness import Failure, case, expect, free_port, interrupt_and_time, wait_until
+from harness import case, expect, free_port, interrupt_and_time, wait_until
 
 # Seconds after the client's start: in the handshake, in the first round trips, in full flow.
 MOMENTS = (0.0, 0.02, 0.1, 0.5, 1.5)
@@ -165,12 +165,7 @@ def stopped_peer_is_noticed_and_its_return_hurts_nobody(bench):
 @case
 def server_without_one_shot_serves_again(bench):
     port = free_port()
-    server = bench.run('server', '-s', '-p', port)
-    deadline = time.monotonic() + 10
-    while not server.has_port(port):
-        if time.monotonic() > deadline:
-            raise Failure(f'no port\n{server.story()}')
-        time.sleep(0.02)
+    server = bench.lasting_server(port)
     killed = bench.client('127.0.0.1', port, '-t', '30', '--size', '4M', name='killed')
     time.sleep(0.5)
     killed.popen.kill()

@@ -109,15 +109,6 @@ class Process:
             text = text[end:].lstrip()
         return document
 
-    def has_port(self, port):
-        """Whether a UDP socket of this process's network namespace is bound to the port."""
-        for table in ('udp', 'udp6'):
-            with contextlib.suppress(OSError):
-                rows = Path(f'/proc/{self.popen.pid}/net/{table}').read_text().splitlines()[1:]
-                if any(int(row.split()[1].rsplit(':', 1)[1], 16) == port for row in rows):
-                    return True
-        return False
-
 
 class Bench:
     """One case's folder, processes and namespaces; all gone when it is left."""
@@ -151,12 +142,19 @@ class Bench:
         return process
 
     def server(self, port, *arguments, prefix=(), name='server'):
-        """A server that has bound its port."""
-        server = self.run(name, '-s', '-1', '-p', port, *arguments, prefix=prefix)
+        """A server for one test that listens."""
+        return self.lasting_server(port, '-1', *arguments, prefix=prefix, name=name)
+
+    def lasting_server(self, port, *arguments, prefix=(), name='server'):
+        """A server that listens. Its pidfile says so; to be bound is not enough, until it listens
+        it refuses everybody."""
+        pidfile = self.folder / f'{name}.pid'
+        pidfile.unlink(missing_ok=True)
+        server = self.run(name, '-s', '-p', port, '--pidfile', pidfile, *arguments, prefix=prefix)
         deadline = time.monotonic() + 10
-        while not server.has_port(port):
+        while not pidfile.exists():
             expect(server.running() and time.monotonic() < deadline,
-                   f'the server did not bind port {port}\n{server.story()}')
+                   f'the server did not listen on port {port}\n{server.story()}')
             time.sleep(0.02)
         return server
 
