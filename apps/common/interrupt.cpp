@@ -12,18 +12,26 @@ namespace longhaul::apps {
 
 namespace {
 
-sigset_t watched_signals() {
+/// With nohup a closing terminal is no reason to stop.
+bool ignored(int signal) {
+  struct sigaction action {};
+  return ::sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
+}
+
+sigset_t deadly_signals() {
   sigset_t signals;
   sigemptyset(&signals);
   sigaddset(&signals, SIGINT);
   sigaddset(&signals, SIGTERM);
+  if (!ignored(SIGHUP)) sigaddset(&signals, SIGHUP);
   return signals;
 }
 
 }  // namespace
 
 Result<InterruptWatch> InterruptWatch::create() {
-  const sigset_t signals = watched_signals();
+  sigset_t signals = deadly_signals();
+  if (!ignored(SIGPIPE)) sigaddset(&signals, SIGPIPE);
   if (const int error = ::pthread_sigmask(SIG_BLOCK, &signals, nullptr); error != 0) {
     return fail(ErrorCode::system, "cannot block signals", error);
   }
@@ -37,7 +45,8 @@ bool InterruptWatch::interrupted() {
   signalfd_siginfo info{};
   if (::read(fd_.get(), &info, sizeof info) != static_cast<ssize_t>(sizeof info)) return false;
   interrupted_ = true;
-  const sigset_t signals = watched_signals();
+  // Not SIGPIPE: the farewell writes to the same stdout that is gone.
+  const sigset_t signals = deadly_signals();
   ::pthread_sigmask(SIG_UNBLOCK, &signals, nullptr);
   return true;
 }

@@ -93,6 +93,14 @@ Result<int> run_server_process(Options& options, Output& output, std::optional<D
   return run_server(options, *interrupts, *make_reporter(options, output), listening);
 }
 
+Result<int> run_client_process(const Options& options, Output& output) {
+  std::optional<PidFile> pid_file;
+  if (auto written = write_pid_file(options, pid_file); !written) {
+    return tl::unexpected(written.error());
+  }
+  return run_client(options, *make_reporter(options, output));
+}
+
 Result<int> run(Options options) {
   std::optional<Daemon> daemon;
   if (options.daemon) {
@@ -115,12 +123,12 @@ Result<int> run(Options options) {
     if (!log) return tl::unexpected(std::move(log.error()));
     output = std::move(*log);
   }
-  if (options.role == Role::server) return run_server_process(options, *output, daemon);
-  std::optional<PidFile> pid_file;
-  if (auto written = write_pid_file(options, pid_file); !written) {
-    return tl::unexpected(written.error());
-  }
-  return run_client(options, *make_reporter(options, *output));
+  auto status = options.role == Role::server ? run_server_process(options, *output, daemon)
+                                             : run_client_process(options, *output);
+  // Who asks for JSON has a program read it, which must not take half an object for a result.
+  const bool half_told = (options.json || options.json_stream) && output->lost();
+  if (status && *status == 0 && half_told) return 1;
+  return status;
 }
 
 int main_checked(int argc, const char* const* argv) {

@@ -43,13 +43,14 @@ class StandardOutput : public Output {
     // Into a pipe as well: a reader follows the test line by line.
     if ((std::fflush(stdout) == 0 && good) || warned_) return;
     warned_ = true;
-    to_stderr(fmt::format("warning: stdout takes no more of the report ({}); the test goes on",
+    to_stderr(fmt::format("warning: stdout takes no more of the report ({}); the rest is lost",
                           message_of(errno)));
   }
   void complain(std::string_view line) override {
     std::fflush(stdout);
     to_stderr(line);
   }
+  bool lost() const override { return warned_; }
   bool terminal() const override { return ::isatty(STDOUT_FILENO) == 1; }
 
  private:

@@ -19,6 +19,9 @@ class Output {
   /// A line for the operator, without "longhaul-perf:" and line end: on stderr, and where reports
   /// go if that is a file.
   virtual void complain(std::string_view line) = 0;
+  /// Something was lost that nobody else has: a report is incomplete where it was to be read. Not
+  /// so for a log, which is beside the point of a test.
+  virtual bool lost() const { return false; }
   /// A human watches.
   virtual bool terminal() const { return false; }
 };

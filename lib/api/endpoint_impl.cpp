@@ -20,8 +20,10 @@
 namespace longhaul::api {
 namespace {
 
-// How long a closing endpoint stays to tell its peers.
+// How long a closing endpoint stays to tell its peers; beyond injected delays, which hold the
+// telling back. Above the bound a peer has noticed by itself.
 constexpr Duration kLinger = std::chrono::milliseconds(20);
+constexpr Duration kLingerMax = std::chrono::seconds(2);
 // How long a waiting thread sleeps while another one turns the worker.
 constexpr Duration kTurnPatience = std::chrono::milliseconds(1);
 constexpr std::uint32_t kBucketsMin = 256;
@@ -39,6 +41,11 @@ Result<std::uint64_t> system_seed() {
     return fail(ErrorCode::system, "the system gives no random seed; set config.seed", errno);
   }
   return seed;
+}
+
+Duration linger_of(const EndpointConfig::InjectedFaults& inject) {
+  const Duration held = inject.delay + (inject.reorder > 0 ? inject.reorder_delay : Duration{0});
+  return std::min(kLinger + held, kLingerMax);
 }
 
 std::size_t largest_datagram(const EndpointConfig& config, const io::Backend& backend) {
@@ -151,7 +158,7 @@ void EndpointImpl::run_worker() {
 
 void EndpointImpl::end_worker() {
   try {
-    worker_->wind_up(*clock_, "endpoint closed", kLinger);
+    worker_->wind_up(*clock_, "endpoint closed", linger_of(config_.inject));
     router_->finish(Status::closed, "the endpoint was closed");
   } catch (const std::exception& error) {
     fail_worker(error.what(), 0);

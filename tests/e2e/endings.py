@@ -86,6 +86,50 @@ def terminate_is_handled_as_interrupt(bench):
 
 
 @case
+def closed_terminal_is_handled_as_interrupt(bench):
+    """The next client is served at once; under nohup nothing ends."""
+    port = free_port()
+    server = bench.lasting_server(port)
+    long = ('-t', '30', '--size', '4M', '-b', '100M')
+    client = bench.client('127.0.0.1', port, *long)
+    wait_until(lambda: 'Interval' in client.output, 10, 'data')
+    code, _ = interrupt_and_time(client, signal.SIGHUP)
+    expect(code == 1, client.story())
+    after = bench.client('127.0.0.1', port, '--size', '1M', '-n', '1', name='after')
+    expect(after.wait(10) == 0, f'{after.story()}\n{server.story()}')
+    kept = bench.client('127.0.0.1', port, *long, prefix=('nohup',), name='kept')
+    wait_until(lambda: 'Interval' in kept.output, 10, 'data')
+    kept.signal(signal.SIGHUP)
+    time.sleep(0.3)
+    expect(kept.running(), kept.story())
+    interrupt_and_time(kept)
+
+
+@case
+def client_whose_reader_leaves_tells_its_peer(bench):
+    port = free_port()
+    server = bench.lasting_server(port)
+    client = bench.client('127.0.0.1', port, '-t', '30', '-i', '0.1', '--size', '4M', '-b', '100M',
+                          prefix=('bash', '-c', 'set -o pipefail; "$@" | head -n 6', 'bash'))
+    expect(client.wait(10) == 1, f'no exit status 1, but maybe a signal\n{client.story()}')
+    expect(client.errors.count('stdout takes no more') == 1, client.story())
+    after = bench.client('127.0.0.1', port, '--size', '1M', '-n', '1', name='after')
+    expect(after.wait(10) == 0, f'{after.story()}\n{server.story()}')
+    expect('the client was interrupted' in server.everything, server.story())
+
+
+@case
+def held_back_farewell_reaches_the_server(bench):
+    """A delay injected by a client holds its last datagram too."""
+    port = free_port()
+    server = bench.lasting_server(port)
+    for number in range(8):
+        client = bench.client('127.0.0.1', port, '-n', '1', '--size', '1K', '--inject-delay',
+                              '40ms', name=f'client{number}')
+        expect(client.wait(10) == 0, f'{client.story()}\n{server.story()}')
+
+
+@case
 def second_interrupt_never_hangs(bench):
     server, client = pair(bench, 0.5, 'twice')
     client.signal(signal.SIGINT)

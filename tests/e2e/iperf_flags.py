@@ -142,6 +142,19 @@ def full_disk_for_stdout_does_not_end_the_test(bench):
 
 
 @case
+def json_that_cannot_be_written_is_no_success(bench):
+    for flag in ('-J', '--json-stream'):
+        port = free_port()
+        server = bench.server(port, name=f'server{flag}')
+        client = bench.run(f'client{flag}', '-c', '127.0.0.1', '-p', port, *SMALL, flag,
+                           prefix=('sh', '-c', 'exec "$@" > /dev/full', 'sh'))
+        expect(client.wait(20) == 1, client.story())
+        lost = [line for line in client.errors.splitlines() if 'security is none' not in line]
+        expect(len(lost) == 1 and 'stdout' in lost[0] and 'No space' in lost[0], client.story())
+        expect(server.wait(10) == 0, server.story())
+
+
+@case
 def daemon_serves_in_the_background_and_cleans_up(bench):
     port, log, pidfile = free_port(), bench.folder / 'log', bench.folder / 'pid'
     # Relative paths mean what they meant where it was started.
