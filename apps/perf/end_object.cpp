@@ -7,18 +7,20 @@ double goodput_bps(const ReceiverReport& report) noexcept {
   return report.seconds > 0 ? 8.0 * static_cast<double>(report.bytes) / report.seconds : 0;
 }
 
-OrderedJson end_object(const DirectionSummary& summary) {
+OrderedJson end_object(const TestPlan& plan, const DirectionSummary& summary) {
   const SenderReport sender = summary.sender.value_or(SenderReport{});
   const ReceiverReport receiver = summary.receiver.value_or(ReceiverReport{});
   const double sender_cpu = sender.cpu_percent;
   const double receiver_cpu = receiver.cpu_percent;
   const bool sending = summary.sending;
+  // A file without tensors is whole when its header has arrived.
+  const bool unknown = plan.mode == Mode::stream && summary.nothing_compared();
   return {
       {"bytes", receiver.bytes},
       {"seconds", receiver.seconds},
       {"goodput_mbps", goodput_bps(receiver) / 1e6},
       {"transfers",
-       {{"count", sender.completed},
+       {{"count", summary.completed()},
         {"p50_ms", sender.p50_ms},
         {"p90_ms", sender.p90_ms},
         {"p99_ms", sender.p99_ms},
@@ -34,7 +36,7 @@ OrderedJson end_object(const DirectionSummary& summary) {
       {"peak_rss_mib",
        {{"local", sending ? sender.peak_rss_mib : receiver.peak_rss_mib},
         {"remote", sending ? receiver.peak_rss_mib : sender.peak_rss_mib}}},
-      {"digest_ok", receiver.digest_ok},
+      {"digest_ok", unknown ? OrderedJson() : OrderedJson(receiver.digest_ok)},
   };
 }
 

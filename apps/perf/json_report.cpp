@@ -82,7 +82,7 @@ void add_end(const Summary& summary, OrderedJson& object) {
       }
       object[name("receiver_intervals")] = std::move(received);
     }
-    object[name("end")] = end_object(direction);
+    object[name("end")] = end_object(summary.plan, direction);
     if (direction.receiver && !direction.receiver->problems.empty()) {
       object[name("problems")] = direction.receiver->problems;
     }

@@ -52,6 +52,16 @@ struct DirectionSummary {
   /// This end's own view, for when the other end's did not come.
   std::uint64_t local_bytes = 0;
   double local_seconds = 0;
+
+  /// Transfers that completed, as both ends count them: the sender's number, since at a timed end
+  /// the receiver completes some more that the sender no longer hears of.
+  std::uint64_t completed() const noexcept {
+    return sender ? sender->completed : receiver ? receiver->completed : 0;
+  }
+  /// Every comparison agreed because there was none: a timed test shorter than its first transfer.
+  bool nothing_compared() const noexcept {
+    return receiver && receiver->digest_ok && completed() == 0;
+  }
 };
 
 /// The end of a test: one direction, or two, client to server first.
@@ -95,7 +105,8 @@ using OrderedJson = nlohmann::ordered_json;
 
 /// Goodput of a receiver's report, in bits per second.
 double goodput_bps(const ReceiverReport& report) noexcept;
-/// The `end` object; its members are fixed and described in README.md.
-OrderedJson end_object(const DirectionSummary& summary);
+/// The `end` object; its members are fixed and described in README.md. `digest_ok` is null if
+/// nothing completed that could be compared.
+OrderedJson end_object(const TestPlan& plan, const DirectionSummary& summary);
 
 }  // namespace longhaul::apps::perf

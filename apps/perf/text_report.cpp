@@ -190,14 +190,21 @@ void TextReporter::print_verdict(const TestPlan& plan, const DirectionSummary& s
     print(fmt::format("Problem     {}\n", printable(problem, 300)));
   }
   if (!report.output.empty()) print(fmt::format("Output      {}\n", printable(report.output)));
-  std::string unit = plan.mode == Mode::file ? "tensor" : "transfer";
-  if (report.completed != 1) unit += 's';
-  if (report.digest_ok) {
+  const bool file = plan.mode == Mode::file;
+  const std::uint64_t completed = report.digest_ok ? summary.completed() : report.completed;
+  const std::string unit =
+      fmt::format("{}{}", file ? "tensor" : "transfer", completed == 1 ? "" : "s");
+  if (!file && summary.nothing_compared()) {
+    print(
+        fmt::format("no digest: nothing completed within the test ({} of it arrived): choose a "
+                    "smaller --size or a longer -t\n",
+                    format_bytes(report.bytes)));
+  } else if (report.digest_ok) {
     // A timed test ends amid transfers: their bytes count, they do not.
-    print(fmt::format("digest ok: {} {}{}, {} verified at the receiver\n", report.completed, unit,
-                      plan.mode == Mode::file ? "" : " complete", format_bytes(report.bytes)));
+    print(fmt::format("digest ok: {} {}{}, {} verified at the receiver\n", completed, unit,
+                      file ? "" : " complete", format_bytes(report.bytes)));
   } else if (summary.sender && summary.sender->interrupted) {
-    print(fmt::format("interrupted: {} {} had arrived, {} verified\n", report.completed, unit,
+    print(fmt::format("interrupted: {} {} had arrived, {} verified\n", completed, unit,
                       format_bytes(report.bytes)));
   } else {
     print(fmt::format("digest FAILED: {} {} arrived, {} failed\n", report.completed, unit,

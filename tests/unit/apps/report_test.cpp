@@ -90,7 +90,7 @@ StartInfo start_info(const TestPlan& plan) {
 }
 
 TEST(EndObject, HasExactlyTheMembersOfTheSchema) {
-  const OrderedJson end = end_object(whole_direction());
+  const OrderedJson end = end_object({}, whole_direction());
   std::set<std::string> names;
   for (const auto& [name, value] : end.items()) names.insert(name);
   EXPECT_EQ(names,
@@ -105,11 +105,11 @@ TEST(EndObject, HasExactlyTheMembersOfTheSchema) {
 
 TEST(EndObject, LocalIsTheEndThatPrintsIt) {
   DirectionSummary summary = whole_direction();
-  OrderedJson end = end_object(summary);
+  OrderedJson end = end_object({}, summary);
   EXPECT_DOUBLE_EQ(end["cpu_percent"]["local"].get<double>(), 11);
   EXPECT_DOUBLE_EQ(end["cpu_percent"]["remote"].get<double>(), 21);
   summary.sending = false;
-  end = end_object(summary);
+  end = end_object({}, summary);
   EXPECT_DOUBLE_EQ(end["peak_rss_mib"]["local"].get<double>(), 22);
   EXPECT_DOUBLE_EQ(end["peak_rss_mib"]["remote"].get<double>(), 12);
 }
@@ -117,9 +117,19 @@ TEST(EndObject, LocalIsTheEndThatPrintsIt) {
 TEST(EndObject, ATestWithoutResultsIsNotGood) {
   DirectionSummary summary = whole_direction();
   summary.receiver.reset();
-  const OrderedJson end = end_object(summary);
+  const OrderedJson end = end_object({}, summary);
   EXPECT_FALSE(end["digest_ok"].get<bool>());
   EXPECT_DOUBLE_EQ(end["goodput_mbps"].get<double>(), 0);
+}
+
+TEST(EndObject, WithoutACompletedTransferThereIsNoVerdict) {
+  DirectionSummary summary = whole_direction();
+  summary.sender->completed = 0;
+  EXPECT_TRUE(end_object({}, summary)["digest_ok"].is_null());
+  // A tensorless file is whole all the same.
+  EXPECT_TRUE(end_object(file_plan(), summary)["digest_ok"].get<bool>());
+  summary.receiver->digest_ok = false;
+  EXPECT_FALSE(end_object({}, summary)["digest_ok"].get<bool>());
 }
 
 TEST(JsonReport, IsOneObjectWithStartIntervalsAndEnd) {
@@ -138,7 +148,7 @@ TEST(JsonReport, IsOneObjectWithStartIntervalsAndEnd) {
   EXPECT_EQ(object["intervals"][0]["packets_lost"], 1);
   EXPECT_TRUE(object["intervals"][0]["sender"]);
   EXPECT_TRUE(object.contains("receiver_intervals"));
-  EXPECT_EQ(object["end"], Json::parse(end_object(whole_direction()).dump()));
+  EXPECT_EQ(object["end"], Json::parse(end_object({}, whole_direction()).dump()));
   EXPECT_FALSE(object.contains("end_bidir_reverse"));
   EXPECT_FALSE(object.contains("error"));
 }
@@ -251,6 +261,24 @@ TEST(TextReport, AFailedDigestIsUnmistakable) {
   EXPECT_THAT(text, HasSubstr("digest FAILED"));
   EXPECT_THAT(text, HasSubstr("tensor \"w\""));
   EXPECT_THAT(text, Not(HasSubstr("digest ok")));
+}
+
+TEST(TextReport, NothingCompletedIsNoDigestOkAndHasARemedy) {
+  Summary summary = whole_test();
+  summary.directions[0].sender->completed = 0;
+  const std::string text = text_of(summary);
+  EXPECT_THAT(text, Not(HasSubstr("digest ok")));
+  EXPECT_THAT(text, HasSubstr("nothing completed within the test"));
+  EXPECT_THAT(text, HasSubstr("--size"));
+}
+
+/// The receiver completes what was on its way when the sender stopped counting.
+TEST(TextReport, BothCountsOfTransfersAgree) {
+  Summary summary = whole_test();
+  summary.directions[0].receiver->completed = 11;
+  const std::string text = text_of(summary);
+  EXPECT_THAT(text, HasSubstr("Transfers   10 completed"));
+  EXPECT_THAT(text, HasSubstr("digest ok: 10 transfers complete"));
 }
 
 TEST(TextReport, DirectionsAreToldApart) {
