@@ -96,6 +96,7 @@ class Run:
     def __init__(self, spent):
         self.start = time.monotonic() - spent
         self.total = Counts()
+        self.not_run = []
 
     def say(self, text):
         print(f'[{time.monotonic() - self.start:6.1f} s] {text}', flush=True)
@@ -122,9 +123,16 @@ class Run:
                           f'If the tools changed, delete {build} and try again.',
                           lambda lines: lines[-8:])
 
-    def build(self, build, targets=()):
-        return self.check(f'build {build}', ['ninja', '-C', build, '-j', str(jobs()), *targets],
-                          'Warnings are errors here.', errors_of)
+    def build(self, build, programs, targets=()):
+        """`programs` is how many tests wait for it."""
+        built = self.check(f'build {build}', ['ninja', '-C', build, '-j', str(jobs()), *targets],
+                           'Warnings are errors here.', errors_of)
+        if not built:
+            self.not_run.append(f'{programs} test programs not run: {build} did not build')
+        return built
+
+    def verdict(self):
+        return '; '.join([str(self.total), *self.not_run])
 
     def tests(self, build, arguments, env):
         """Runs meson tests, shows them as they end, and counts from the log."""
@@ -148,12 +156,15 @@ class Run:
         self.say(f'{build}: {counts}')
 
 
+def tests_of(build):
+    return json.loads(subprocess.run(['meson', 'introspect', '--tests', build], cwd=ROOT, text=True,
+                                     check=True, stdout=subprocess.PIPE).stdout)
+
+
 def tests_below(build, folders):
     """Names of the tests whose programs are built below these folders, and all they need built."""
-    listed = subprocess.run(['meson', 'introspect', '--tests', build], cwd=ROOT, text=True,
-                            check=True, stdout=subprocess.PIPE).stdout
     names, programs = [], set()
-    for test in json.loads(listed):
+    for test in tests_of(build):
         program = test['cmd'][0]
         if not program.startswith(str(ROOT / build)):
             continue
@@ -176,7 +187,13 @@ def format_check(run):
 
 def main_build(run, quick):
     options = ['-Dwerror=true', '-Dassertions=abort', '-Dbuildtype=debugoptimized']
-    if not (run.configure('build-test', options, ['CXX=g++']) and run.build('build-test')):
+    if not run.configure('build-test', options, ['CXX=g++']):
+        run.not_run.append('no test run: build-test was not configured')
+        return
+    kinds = ('unit', 'laws', 'headers')
+    waiting = [test for test in tests_of('build-test')
+               if not quick or any(suite.split(':')[-1] in kinds for suite in test['suite'])]
+    if not run.build('build-test', len(waiting)):
         return
     suites = ['--suite', 'unit', '--suite', 'laws', '--suite', 'headers'] if quick else []
     run.say('run ' + ('unit tests, laws and headers' if quick else 'all suites'))
@@ -187,9 +204,10 @@ def sanitizer_build(run, build, sanitizers, folders, what):
     options = ['-Dwerror=true', '-Dassertions=abort', '-Dperf=false', '-Doptimization=1',
                f'-Db_sanitize={sanitizers}', '-Db_lundef=false']
     if not run.configure(build, options, ['CXX=clang++']):
+        run.not_run.append(f'no test run: {build} was not configured')
         return
     names, programs = tests_below(build, folders)
-    if not names or not run.build(build, programs):
+    if not names or not run.build(build, len(names), programs):
         return
     run.say(f'run {what} under {sanitizers} sanitizer')
     run.tests(build, ['-t', '4', *names], SANITIZER_ENV)
@@ -217,7 +235,7 @@ def fuzz_build(run):
     options = ['-Dwerror=true', '-Dassertions=abort', '-Dperf=false', '-Doptimization=1',
                '-Dfuzz=true', '-Db_sanitize=address,undefined', '-Db_lundef=false']
     return run.configure('build-fuzz', options, ['CXX=clang++']) and run.build(
-        'build-fuzz', [f'tests/fuzz/fuzz_{target}' for target in FUZZ_TARGETS])
+        'build-fuzz', len(FUZZ_TARGETS), [f'tests/fuzz/fuzz_{target}' for target in FUZZ_TARGETS])
 
 
 def fuzz_all(run, seconds):
@@ -260,7 +278,7 @@ def main():
     run.say('done')
     elapsed = time.monotonic() - run.start
     print(f'took {int(elapsed // 60)} min {elapsed % 60:.0f} s')
-    print(run.total, flush=True)
+    print(run.verdict(), flush=True)
     sys.exit(1 if run.total.failed or not run.total.passed else 0)
 
 

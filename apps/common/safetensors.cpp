@@ -128,19 +128,21 @@ Result<std::uint64_t> safetensors_header_length(std::string_view file,
                                                 std::span<const std::byte> prefix,
                                                 std::uint64_t file_bytes) {
   if (file_bytes < kSafetensorsPrefix || prefix.size() < kSafetensorsPrefix) {
-    return bad_file(file, fmt::format("{} bytes are too few for a safetensors file", file_bytes),
-                    "check that it is one and complete");
+    return bad_file(file,
+                    fmt::format("not a safetensors file: {} bytes are too few for one", file_bytes),
+                    "check its name and that it is complete");
   }
   std::uint64_t length = 0;
   for (std::size_t i = kSafetensorsPrefix; i-- > 0;) {
     length = length << 8 | std::to_integer<std::uint64_t>(prefix[i]);
   }
   if (length > file_bytes - kSafetensorsPrefix || length > kSafetensorsHeaderMax) {
-    return bad_file(file,
-                    fmt::format("states a header of {} bytes, but the file has {} behind it and "
-                                "the format allows {}",
-                                length, file_bytes - kSafetensorsPrefix, kSafetensorsHeaderMax),
-                    "check that it is a safetensors file and complete");
+    return bad_file(
+        file,
+        fmt::format("not a safetensors file, or not all of it: its first 8 bytes "
+                    "state a header of {} bytes, but {} follow and the format allows {}",
+                    length, file_bytes - kSafetensorsPrefix, kSafetensorsHeaderMax),
+        "check its name and that it is complete");
   }
   return length;
 }

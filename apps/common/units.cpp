@@ -86,6 +86,11 @@ Result<std::uint64_t> parse_rate(std::string_view text) {
 
 Result<Duration> parse_duration(std::string_view text, std::optional<Duration> plain_unit) {
   const auto split = split_number(text);
+  if (text.starts_with('-') && split_number(text.substr(1))) {
+    return fail(
+        ErrorCode::invalid_argument,
+        fmt::format("\"{}\" is less than 0, and no time is; leave the minus out", printable(text)));
+  }
   std::optional<Duration> unit;
   if (split) {
     if (split->suffix.empty()) unit = plain_unit;

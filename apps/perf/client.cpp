@@ -47,12 +47,6 @@ Result<Workload> prepare(const Options& options) {
   return workload;
 }
 
-Result<Endpoint> open_endpoint(const Options& options, const SocketAddress& remote) {
-  auto local = local_address(options, remote.family, 0);
-  if (!local) return tl::unexpected(std::move(local.error()));
-  return Endpoint::open(endpoint_config(options, *local));
-}
-
 /// What to do about a server that does not answer.
 Error with_hint(const Options& options, Error error) {
   if (error.code == ErrorCode::refused || error.code == ErrorCode::timed_out) {
@@ -90,7 +84,9 @@ Result<int> run(const Options& options, Reporter& reporter) {
   if (!interrupts) return tl::unexpected(std::move(interrupts.error()));
   auto remote = resolve_host(options, options.host, options.port);
   if (!remote) return tl::unexpected(std::move(remote.error()));
-  auto endpoint = open_endpoint(options, *remote);
+  auto local = local_address(options, remote->family, 0);
+  if (!local) return tl::unexpected(std::move(local.error()));
+  auto endpoint = open_endpoint(options, *local);
   if (!endpoint) return tl::unexpected(std::move(endpoint.error()));
   reporter.on_connecting(options.host, options.port);
   auto connection = connect(options, *endpoint, *remote, *interrupts);

@@ -74,9 +74,11 @@ Result<void> ClientTest::negotiate() {
 
 Result<void> ClientTest::transfer() {
   const ConnectionStats stats = connection_.stats().value_or(ConnectionStats{});
-  reporter_.on_start({endpoint_.local_address(), connection_.remote_address(), workload_.plan, true,
-                      workload_.source ? stats.controller : "", options_.rate_bps,
-                      stats.max_datagram, 0, endpoint_.stats().value_or(EndpointStats{}).engine});
+  const SocketAddress remote = connection_.remote_address();
+  reporter_.on_start({address_toward(options_, endpoint_.local_address(), remote), remote,
+                      workload_.plan, true, workload_.source ? stats.controller : "",
+                      options_.rate_bps, stats.max_datagram, 0,
+                      endpoint_.stats().value_or(EndpointStats{}).engine});
   if (auto started = traffic_.start(Clock::now()); !started) return started;
   // The server may have a file to flush, which takes as long as its disk needs; Ctrl-C ends that.
   std::optional<Clock::time_point> deadline;

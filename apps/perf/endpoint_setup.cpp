@@ -1,11 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "apps/perf/endpoint_setup.hpp"
 
+#include <arpa/inet.h>
 #include <fmt/format.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
 
 #include <algorithm>
+#include <array>
+#include <cctype>
 #include <cstdio>
+#include <cstring>
 
+#include "apps/common/files.hpp"
 #include "apps/common/units.hpp"
 
 namespace longhaul::apps::perf {
@@ -29,7 +36,106 @@ std::string_view flag_that_helps(ErrorCode code) noexcept {
   }
 }
 
+struct Spelling {
+  std::string_view library;
+  std::string_view flag;
+};
+
+constexpr std::array kSpellings{
+    Spelling{"worker_cpu", "-A"},
+    Spelling{"heartbeat", "--heartbeat"},
+    Spelling{"peer_timeout", "--peer-timeout"},
+    Spelling{"connect_timeout", "--connect-timeout"},
+    Spelling{"rtt_max", "--rtt-max"},
+    Spelling{"rate_bps", "-b"},
+    Spelling{"mtu_max", "--mtu"},
+    Spelling{"leave it unset", "leave it out"},
+    Spelling{"or 0 for a fifth", "or left out for a fifth"},
+    Spelling{"choose another port", "choose another port with -p"},
+    Spelling{"choose a higher port", "choose a higher port with -p"},
+};
+
+bool in_word(char c) noexcept {
+  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '-';
+}
+
+union SystemAddress {
+  sockaddr any;
+  sockaddr_in v4;
+  sockaddr_in6 v6;
+};
+
+socklen_t to_system(const SocketAddress& address, SystemAddress& system) noexcept {
+  system = {};
+  if (address.family == AddressFamily::ipv4) {
+    system.v4.sin_family = AF_INET;
+    system.v4.sin_port = htons(address.port);
+    std::memcpy(&system.v4.sin_addr, address.bytes.data(), sizeof system.v4.sin_addr);
+    return sizeof system.v4;
+  }
+  system.v6.sin6_family = AF_INET6;
+  system.v6.sin6_port = htons(address.port);
+  system.v6.sin6_scope_id = address.scope_id;
+  std::memcpy(&system.v6.sin6_addr, address.bytes.data(), sizeof system.v6.sin6_addr);
+  return sizeof system.v6;
+}
+
 }  // namespace
+
+std::string in_flags(std::string_view text) {
+  std::string result;
+  while (!text.empty()) {
+    const bool word_begins = result.empty() || !in_word(result.back());
+    const auto spelling =
+        std::find_if(kSpellings.begin(), kSpellings.end(), [&](const Spelling& one) {
+          const std::size_t end = one.library.size();
+          return word_begins && text.starts_with(one.library) &&
+                 (text.size() == end || !in_word(text[end]));
+        });
+    if (spelling == kSpellings.end()) {
+      result += text.front();
+      text.remove_prefix(1);
+    } else {
+      result += spelling->flag;
+      text.remove_prefix(spelling->library.size());
+    }
+  }
+  return result;
+}
+
+Result<Endpoint> open_endpoint(const Options& options, const SocketAddress& local) {
+  auto endpoint = Endpoint::open(endpoint_config(options, local));
+  if (!endpoint) endpoint.error().context = in_flags(endpoint.error().context);
+  return endpoint;
+}
+
+SocketAddress address_toward(const Options& options, const SocketAddress& local,
+                             const SocketAddress& remote) {
+  const SocketAddress wildcard = any_address(local.family, local.port);
+  if (local != wildcard || local.family != remote.family) return local;
+  const int family = local.family == AddressFamily::ipv4 ? AF_INET : AF_INET6;
+  const FileDescriptor socket(::socket(family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  const std::string& device = options.device;
+  SystemAddress system;
+  const socklen_t size = to_system(remote, system);
+  // Connecting a datagram socket sends nothing; it asks the routes.
+  if (socket.get() < 0 ||
+      (!device.empty() && ::setsockopt(socket.get(), SOL_SOCKET, SO_BINDTODEVICE, device.c_str(),
+                                       static_cast<socklen_t>(device.size())) != 0) ||
+      ::connect(socket.get(), &system.any, size) != 0) {
+    return local;
+  }
+  socklen_t got = sizeof system;
+  if (::getsockname(socket.get(), &system.any, &got) != 0) return local;
+  SocketAddress known = wildcard;
+  if (family == AF_INET) {
+    std::memcpy(known.bytes.data(), &system.v4.sin_addr, sizeof system.v4.sin_addr);
+  } else {
+    std::memcpy(known.bytes.data(), &system.v6.sin6_addr, sizeof system.v6.sin6_addr);
+    known.scope_id = system.v6.sin6_scope_id;
+  }
+  return known;
+}
 
 SocketAddress any_address(AddressFamily family, std::uint16_t port) noexcept {
   SocketAddress address;

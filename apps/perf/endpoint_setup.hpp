@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include "apps/perf/options.hpp"
@@ -11,6 +12,13 @@ namespace longhaul::apps::perf {
 
 /// What the flags say about an endpoint, bound to `local`.
 EndpointConfig endpoint_config(const Options& options, const SocketAddress& local);
+/// Opens it; an error names flags where the library names members of its configuration.
+Result<Endpoint> open_endpoint(const Options& options, const SocketAddress& local);
+/// What the library says about its configuration, in the words of --help.
+std::string in_flags(std::string_view text);
+/// `local`, or where it is a wildcard, the address the system sends from to `remote`.
+SocketAddress address_toward(const Options& options, const SocketAddress& local,
+                             const SocketAddress& remote);
 /// The wildcard address of a family.
 SocketAddress any_address(AddressFamily family, std::uint16_t port) noexcept;
 /// An error as a user of this program should read it: with the flag that helps, where there is one.

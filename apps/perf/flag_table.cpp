@@ -170,12 +170,14 @@ Result<void> apply_rate(Options& options, std::string_view value) {
 }
 
 Result<void> apply_mtu(Options& options, std::string_view value) {
-  auto stored = store(options.mtu, parse_number(value, kMtuMax));
-  if (stored && *options.mtu < kMtuMin) {
+  const auto bytes = parse_number(value, kMtuMax);
+  if (!bytes || *bytes < kMtuMin) {
     return fail(ErrorCode::invalid_argument,
-                fmt::format("an MTU below {} is no path for IPv6 nor for Longhaul", kMtuMin));
+                fmt::format("\"{}\" is not a whole number from {} to {}", printable(value), kMtuMin,
+                            kMtuMax));
   }
-  return stored;
+  options.mtu = static_cast<std::uint32_t>(*bytes);
+  return {};
 }
 
 Result<void> apply_peer_timeout(Options& options, std::string_view value) {
@@ -261,10 +263,12 @@ constexpr std::array kFlags{
          "write the process ID there (a server once it listens); removed at the end",
          text<&Options::pidfile>},
     Flag{kEither, 'b', "bitrate", "RATE[KMG]",
-         "limit UDP payload per second, everything included; the controller is then fixed "
-         "(for a server that sends: its tensor bits)",
+         "limit UDP payload per second, everything included, whatever -C says; without -C the "
+         "controller is then fixed, which sends at this rate (for a server that sends: its tensor "
+         "bits)",
          apply_rate},
-    Flag{kEither, 'C', "congestion", "NAME", "congestion controller (fixed with -b, else cubic)",
+    Flag{kEither, 'C', "congestion", "NAME",
+         "congestion controller: cubic or fixed (fixed with -b, else cubic)",
          text<&Options::controller>},
     Flag{kEither, '\0', "mtu", "BYTES", "largest IP packet the path search tries (9000)",
          apply_mtu},
@@ -280,7 +284,8 @@ constexpr std::array kFlags{
          "protection of the packets; only none exists, it is the default and it is warned about",
          text<&Options::security>},
     Flag{kEither, 'S', "tos", "N",
-         "IP type of service of the data this end sends; decimal, 0x.. or octal 0.. (AF11, 40)",
+         "IP type of service of the data this end sends; decimal, 0x.. or octal 0.., such as 40 "
+         "for AF11",
          [](Options& o, std::string_view v) { return set_dscp(o, dscp_of_tos(v)); }},
     Flag{kEither, '\0', "dscp", "NAME", "the same by name or number: cs0-7 af11-43 ef va le df",
          [](Options& o, std::string_view v) { return set_dscp(o, parse_dscp(v)); }},
@@ -292,9 +297,10 @@ constexpr std::array kFlags{
          text<&Options::engine>},
     Flag{kEither, 'v', "verbose", "", "show the library's log on stderr", set<&Options::verbose>},
 
-    Flag{kFaults, '\0', "inject-loss", "P", "drop this share of the datagrams sent (1% or 0.01)",
+    Flag{kFaults, '\0', "inject-loss", "P",
+         "drop this share of the datagrams sent, such as 1% or 0.01",
          [](Options& o, std::string_view v) { return store(o.inject.loss, parse_probability(v)); }},
-    Flag{kFaults, '\0', "inject-delay", "TIME", "hold every datagram back this long (25ms)",
+    Flag{kFaults, '\0', "inject-delay", "TIME", "hold every datagram back this long, such as 25ms",
          [](Options& o, std::string_view v) {
            return store(o.inject.delay, parse_duration(v, std::nullopt));
          }},

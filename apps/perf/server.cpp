@@ -31,7 +31,7 @@ Result<std::vector<Endpoint>> open_endpoints(const Options& options) {
   }
   std::vector<Endpoint> endpoints;
   for (const SocketAddress& address : addresses) {
-    auto endpoint = Endpoint::open(endpoint_config(options, address));
+    auto endpoint = open_endpoint(options, address);
     if (!endpoint) {
       const bool optional =
           !endpoints.empty() && endpoint.error().code != ErrorCode::address_in_use;

@@ -138,8 +138,9 @@ void ServerSession::prepare() {
 
 void ServerSession::start_traffic(Clock::time_point now) {
   const ConnectionStats stats = connection_.stats().value_or(ConnectionStats{});
-  reporter_.on_start({endpoint_->local_address(), connection_.remote_address(), plan_, false,
-                      plan_.server_sends() ? stats.controller : "",
+  const SocketAddress remote = connection_.remote_address();
+  reporter_.on_start({address_toward(options_, endpoint_->local_address(), remote), remote, plan_,
+                      false, plan_.server_sends() ? stats.controller : "",
                       plan_.server_sends() ? options_.rate_bps : 0, stats.max_datagram,
                       test_number_, endpoint_->stats().value_or(EndpointStats{}).engine});
   last_moved_ = now;

@@ -40,7 +40,7 @@ struct Error {
   std::string context;  ///< cause and remedy in one short line; may be empty
 };
 
-/// "address_in_use: UDP port 5201 is taken (Address already in use); choose another with -p".
+/// "address_in_use: UDP port 5201 is taken (Address already in use); choose another port".
 LONGHAUL_API std::string to_string(const Error& error);
 
 }  // namespace longhaul

@@ -76,17 +76,16 @@ tl::unexpected<Error> bind_failed(const SocketAddress& local, int cause) {
                         "outside net.ipv4.ip_local_port_range",
                     cause);
       }
-      return fail(
-          ErrorCode::address_in_use,
-          "UDP port " + port + " is taken; choose another with -p or stop the other process",
-          cause);
+      return fail(ErrorCode::address_in_use,
+                  "UDP port " + port + " is taken; choose another port or stop the other process",
+                  cause);
     case EACCES:
     case EPERM:
       if (local.port != 0 && local.port < kFirstUnprivilegedPort) {
         return fail(ErrorCode::no_permission,
                     "UDP port " + port +
                         " is below 1024, which needs CAP_NET_BIND_SERVICE; choose "
-                        "a higher one with -p",
+                        "a higher port",
                     cause);
       }
       return fail(ErrorCode::no_permission,

@@ -105,7 +105,11 @@ TEST(Flags, WrongValuesNameTheFlagAndTheRemedy) {
   EXPECT_THAT(error_of({"-c", "h", "-t", "0"}), HasSubstr("--time"));
   EXPECT_THAT(error_of({"-c", "h", "-P", "0"}), HasSubstr("--parallel"));
   EXPECT_THAT(error_of({"-c", "h", "-b", "12"}), HasSubstr("--bitrate"));
-  EXPECT_THAT(error_of({"-c", "h", "--mtu", "500"}), HasSubstr("--mtu"));
+  for (const char* mtu : {"500", "70000", "x"}) {
+    EXPECT_THAT(error_of({"-c", "h", "--mtu", mtu}),
+                testing::AllOf(HasSubstr("--mtu"), HasSubstr("1280 to 65535")));
+  }
+  EXPECT_THAT(error_of({"-c", "h", "-t", "-5"}), HasSubstr("less than 0"));
   EXPECT_THAT(error_of({"-c", "h", "--inject-delay", "25"}), HasSubstr("25ms"));
   EXPECT_THAT(error_of({"-c", ""}), HasSubstr("--client"));
 }

@@ -46,10 +46,10 @@ TEST(Names, are_those_of_the_enumerators) {
 
 TEST(Error, puts_the_systems_words_behind_the_cause_and_before_the_remedy) {
   const Error error{ErrorCode::address_in_use, EADDRINUSE,
-                    "UDP port 5201 is taken; choose another with -p"};
+                    "UDP port 5201 is taken; choose another port"};
   EXPECT_EQ(to_string(error),
-            "address_in_use: UDP port 5201 is taken (Address already in use); choose another with "
-            "-p");
+            "address_in_use: UDP port 5201 is taken (Address already in use); choose another "
+            "port");
 }
 
 TEST(Error, leaves_out_what_it_does_not_have) {

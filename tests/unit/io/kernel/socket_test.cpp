@@ -109,9 +109,8 @@ TEST(SocketTest, ATakenPortIsNamedWithTheWayOut) {
   ASSERT_FALSE(second);
   EXPECT_EQ(second.error().code, ErrorCode::address_in_use);
   EXPECT_EQ(second.error().os_error, EADDRINUSE);
-  EXPECT_EQ(second.error().context,
-            "UDP port " + std::to_string(port) +
-                " is taken; choose another with -p or stop the other process");
+  EXPECT_EQ(second.error().context, "UDP port " + std::to_string(port) +
+                                        " is taken; choose another port or stop the other process");
 }
 
 TEST(SocketTest, AnAddressOfAnotherMachineIsNamed) {
@@ -163,8 +162,8 @@ TEST(SocketTest, APortBelow1024WithoutPermissionSaysWhatIsNeeded) {
     ASSERT_FALSE(socket);
     EXPECT_EQ(socket.error().code, ErrorCode::no_permission);
     EXPECT_EQ(socket.error().context,
-              "UDP port 901 is below 1024, which needs CAP_NET_BIND_SERVICE; choose a higher one "
-              "with -p");
+              "UDP port 901 is below 1024, which needs CAP_NET_BIND_SERVICE; choose a higher "
+              "port");
     ran = true;
   });
   if (!possible) GTEST_SKIP() << "needs to become an ordinary user";
