@@ -72,7 +72,7 @@ longhaul_code longhaul_address_parse(const char* host, uint16_t port, longhaul_a
 /// address->struct_size. Errors: unknown_host, invalid_argument.
 longhaul_code longhaul_resolve(const char* host, uint16_t port, longhaul_address* address,
                                longhaul_error* error);
-/// The same, to an address of `family` only (LONGHAUL_IPV4 or LONGHAUL_IPV6).
+/// The same, to an address of `family` only (LONGHAUL_IPV4 or LONGHAUL_IPV6). Error: wrong_family.
 longhaul_code longhaul_resolve_family(const char* host, uint16_t port, int32_t family,
                                       longhaul_address* address, longhaul_error* error);
 /// "192.0.2.1:5201" or "[2001:db8::1]:5201", cut to `capacity` bytes with the final NUL

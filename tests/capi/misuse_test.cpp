@@ -182,7 +182,7 @@ TEST_F(Misuse, names_and_sizes_of_numbers_that_are_none) {
   EXPECT_EQ(longhaul_resolve_family("127.0.0.1", 1, 77, &address, &error_),
             LONGHAUL_INVALID_ARGUMENT);
   EXPECT_EQ(longhaul_resolve_family("127.0.0.1", 1, LONGHAUL_IPV6, &address, &error_),
-            LONGHAUL_UNKNOWN_HOST);
+            LONGHAUL_WRONG_FAMILY);
   EXPECT_EQ(longhaul_resolve_family("127.0.0.1", 1, LONGHAUL_IPV4, &address, &error_), LONGHAUL_OK);
 }
 

@@ -51,7 +51,6 @@ TEST_F(PathValidatorTest, another_answer_confirms_nothing) {
 
 TEST_F(PathValidatorTest, an_answer_nobody_asked_for_yet_confirms_nothing) {
   hear_from(somewhere);
-  PathValidator twin;
   base::Random same(1);
   EXPECT_FALSE(validator.on_response(same.next()).has_value());
 }
