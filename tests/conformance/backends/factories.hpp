@@ -11,7 +11,7 @@ std::unique_ptr<Pair> make_fault_over_sim_pair(std::string& why_not);
 
 enum class KernelEngine : std::uint8_t { mmsg, io_uring, io_uring_zero_copy };
 enum class KernelVariant : std::uint8_t {
-  as_it_opens,     ///< IPv4, trains
+  as_it_opens,  ///< IPv4, trains
   ipv6,
   without_trains,  ///< one message a datagram
   under_faults,    ///< under a fault backend that holds every datagram back for a moment

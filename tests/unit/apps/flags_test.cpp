@@ -216,7 +216,7 @@ TEST(Flags, TheManualPageHasThemAll) {
   for (const Flag& flag : flags()) {
     std::string name(flag.long_name);
     for (std::size_t at = 0; (at = name.find('-', at)) != std::string::npos; at += 2) {
-      name.insert(at, "\\");
+      name.insert(at, 1, '\\');
     }
     EXPECT_THAT(page, HasSubstr("\\-\\-" + name));
   }

@@ -327,7 +327,7 @@ typedef struct longhaul_endpoint_stats {
   uint64_t datagrams_received;
   uint64_t transmit_blocked;     ///< bursts the backend accepted only in part
   uint64_t memory_budget_bytes;  ///< what was computed at open
-  char engine[32];       ///< what moves the datagrams now; NUL-terminated
+  char engine[32];               ///< what moves the datagrams now; NUL-terminated
   uint64_t dropped[32];  ///< datagrams by reason; longhaul_drop_reason_name() names the places
 } longhaul_endpoint_stats;
 
