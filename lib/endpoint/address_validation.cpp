@@ -38,8 +38,9 @@ bool AddressValidation::accepts(Timestamp now, const SocketAddress& client, std:
   if (token.size() != std::tuple_size_v<Token>) return false;
   base::ByteReader reader(token);
   const Timestamp issued{Duration{static_cast<std::int64_t>(reader.u64())}};
-  if (issued > now || now - issued > kLifetime) return false;
-  return crypto::equal_in_constant_time(reader.rest(), tag(issued, client, attempt));
+  // What the client says is a time only once the tag has shown that we said it.
+  if (!crypto::equal_in_constant_time(reader.rest(), tag(issued, client, attempt))) return false;
+  return issued <= now && now - issued <= kLifetime;
 }
 
 }  // namespace longhaul::endpoint

@@ -56,7 +56,10 @@ Result<void> KernelBackend::choose_engine(const KernelOptions& options) {
   std::optional<EngineCosts> costs;
   auto ran = on_helper_thread([&] {
     ring = open_ring(options);
-    if (automatic && ring) costs = measure_engines(options.local.family, options.segmentation);
+    if (!automatic || !ring) return;
+    costs = measure_engines(options.local.family, options.segmentation);
+    // A ring that is not wanted goes where it came from: closing it is touching it.
+    if (!costs || !is_ring_faster(*costs)) ring->reset();
   });
   if (!ran) ring = tl::unexpected<Error>(std::move(ran.error()));
   if (automatic) {
