@@ -60,11 +60,18 @@ class Process:
         self.command = [str(word) for word in command]
         self.out_path = bench.folder / f'{name}.out'
         self.err_path = bench.folder / f'{name}.err'
-        # Dies with its test, also when meson kills that for taking too long.
-        die = ctypes.CDLL(None).prctl
+        set_parent_death_signal = ctypes.CDLL(None).prctl
+
+        def prepare():
+            # Dies with its test, also when meson kills that for taking too long.
+            set_parent_death_signal(1, 9)
+            # A run under nohup, or in the background of a script, hands down signals ignored.
+            for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM):
+                signal.signal(number, signal.SIG_DFL)
+
         with open(self.out_path, 'wb') as out, open(self.err_path, 'wb') as err:
             self.popen = subprocess.Popen(self.command, stdin=subprocess.DEVNULL, stdout=out,
-                                          stderr=err, cwd=cwd, preexec_fn=lambda: die(1, 9))
+                                          stderr=err, cwd=cwd, preexec_fn=prepare)
         self.started = time.monotonic()
 
     @property
