@@ -124,7 +124,9 @@ void Handshake::on_refusal(Timestamp now) {
   if (role_ != Role::client || established() || failure_ || heard_anything_) return;
   if (refusals_++ == 0) first_refused_at_ = now;
   if (refusals_ < kRefusalsMin || now - first_refused_at_ < kRefusedFor) return;
-  fail(ErrorCode::refused, fmt::format("nothing listens on {}", peer_where_));
+  fail(ErrorCode::refused,
+       fmt::format("nothing listens on {} (a wrong address or port, or no server yet)",
+                   peer_where_));
 }
 
 void Handshake::on_version_negotiation(std::span<const std::uint32_t> versions) {

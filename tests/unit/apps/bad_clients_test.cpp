@@ -89,6 +89,16 @@ class BadClients : public testing::Test {
     return plan;
   }
 
+  // A test in which the server sends has begun.
+  void begin_reverse(Stranger& stranger) {
+    TestPlan plan = good_plan();
+    plan.direction = Direction::reverse;
+    stranger.say(to_message(plan));
+    ASSERT_THAT(stranger.answer(), HasSubstr("ready"));
+    stranger.say(simple_message(kind::go));
+    EXPECT_THAT(stranger.answer(), HasSubstr("go"));
+  }
+
   LoopbackServer server_;
 };
 
@@ -172,24 +182,14 @@ TEST_F(BadClients, ManyWhoSayNothingHoldNobodyUp) {
 TEST_F(BadClients, AReverseTestNobodyReceivesEndsWithItsClient) {
   {
     Stranger stranger(server_);
-    TestPlan plan = good_plan();
-    plan.direction = Direction::reverse;
-    stranger.say(to_message(plan));
-    ASSERT_THAT(stranger.answer(), HasSubstr("ready"));
-    stranger.say(simple_message(kind::go));
-    EXPECT_THAT(stranger.answer(), HasSubstr("go"));
+    begin_reverse(stranger);
   }
   EXPECT_TRUE(server_.reporter().wait_until([](auto& r) { return r.summaries().size() == 1; }));
 }
 
 TEST_F(BadClients, ResultsNobodyAskedForAreRefused) {
   Stranger stranger(server_);
-  TestPlan plan = good_plan();
-  plan.direction = Direction::reverse;
-  stranger.say(to_message(plan));
-  ASSERT_THAT(stranger.answer(), HasSubstr("ready"));
-  stranger.say(simple_message(kind::go));
-  EXPECT_THAT(stranger.answer(), HasSubstr("go"));
+  begin_reverse(stranger);
   stranger.say(to_message(ReceiverReport{}));
   EXPECT_THAT(stranger.answer(), HasSubstr("means nothing here"));
 }
