@@ -7,7 +7,7 @@ namespace longhaul::congestion {
 namespace {
 
 constexpr Duration kSlackTime = std::chrono::milliseconds(10);
-constexpr std::uint64_t kSlackDatagrams = 16;
+constexpr std::uint64_t kSlackDatagrams = 64;
 
 BitsPerSecond sane_rate(BitsPerSecond configured) {
   if (configured == 0) return Fixed::kRateUnset;

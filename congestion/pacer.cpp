@@ -9,6 +9,8 @@ namespace {
 constexpr std::uint64_t kBitNanosPerByte = 8'000'000'000;  // bits a byte has × ns a second has
 // bytes × kBitNanosPerByte fits into 64 bits.
 constexpr std::uint64_t kPacketBytesMax = std::uint64_t{1} << 31;
+// RFC 9002 §7.7: bursts no larger than the initial window.
+constexpr std::uint64_t kBurstDatagrams = 10;
 
 BitsPerSecond sane_rate(BitsPerSecond rate) {
   return std::clamp(rate, kRateFloor, kRateCeiling);
@@ -71,11 +73,15 @@ void Pacer::on_sent_unpaced(Timestamp now, std::uint64_t bytes) {
 }
 
 void Pacer::update_limits() {
-  burst_bytes_ = std::max(std::min(bytes_in(rate_, config_.burst_time), config_.burst_bytes_max),
-                          2 * config_.max_datagram);
+  const std::uint64_t fast = std::min(bytes_in(rate_, config_.burst_time), config_.burst_bytes_max);
+  const std::uint64_t slow =
+      std::min(bytes_in(rate_, config_.slow_burst_time), kBurstDatagrams * config_.max_datagram);
+  burst_bytes_ = std::max({fast, slow, 2 * config_.max_datagram});
+  burst_duration_ = time_of(burst_bytes_);
   // The packet that uses up the credit leaves at once too.
   burst_credit_ = time_of(burst_bytes_ - config_.max_datagram);
-  catch_up_credit_ = std::max(config_.catch_up, burst_credit_);
+  catch_up_credit_ = std::max({config_.catch_up, burst_credit_,
+                               std::min(4 * config_.catch_up, time_of(config_.catch_up_bytes))});
 }
 
 void Pacer::charge(Timestamp departure, std::uint64_t bytes, Duration credit_max) {

@@ -16,12 +16,17 @@ struct PacerConfig {
   std::uint64_t max_datagram = 1200;
   /// A burst after idle time is what the rate carries in this time …
   Duration burst_time = std::chrono::microseconds(50);
-  /// … but no more bytes than this, and no fewer than two datagrams.
+  /// … but no more bytes than this, and no fewer than ten datagrams (RFC 9002 §7.7) as long as
+  /// these take the rate no more than `slow_burst_time`, and two in any case.
   std::uint64_t burst_bytes_max = 256 * 1024;
+  Duration slow_burst_time = std::chrono::milliseconds(4);
   /// A sender that is late with packets it had ready makes up for at most this much time (or for a
   /// burst, if that is longer). A worker that shares its core is descheduled for milliseconds:
   /// longer keeps its average, shorter spares shallow buffers.
   Duration catch_up = std::chrono::milliseconds(1);
+  /// At low rates a worker with many connections comes by less often than that: then it makes up
+  /// for this many bytes, though for no more than four times `catch_up`.
+  std::uint64_t catch_up_bytes = 64 * 1024;
 };
 
 /// The state is one moment, `next departure`. A packet that leaves moves it on by bytes / rate; the
@@ -29,8 +34,7 @@ struct PacerConfig {
 /// in the past is credit: packets leave at once until it is used up. Credit is bounded by the burst
 /// after idle time, by `catch_up` while there was always something to send.
 ///
-/// Use, with a horizon of some 20 µs for backends that honour departure times, 0 or the cost of a
-/// wake-up for others:
+/// Use, with a horizon of at least a burst, so that a visit pays:
 ///
 ///     if (pacer.ready(now, Duration::zero()))            // due: wake-ups stay rare …
 ///       while (has_packet && pacer.ready(now, horizon))  // … and bring a batch each
@@ -47,6 +51,8 @@ class Pacer {
   BitsPerSecond rate() const { return rate_; }
   /// Most bytes that leave at once after idle time.
   std::uint64_t burst_bytes() const { return burst_bytes_; }
+  /// What such a burst takes at the rate.
+  Duration burst_duration() const { return burst_duration_; }
 
   /// When a packet may leave, were it handed over now; ≥ now.
   Timestamp departure(Timestamp now) const { return now > next_ ? now : next_; }
@@ -72,6 +78,7 @@ class Pacer {
   PacerConfig config_;
   BitsPerSecond rate_;
   std::uint64_t burst_bytes_ = 0;
+  Duration burst_duration_{};
   Duration burst_credit_{};     // time of a burst, less its last packet
   Duration catch_up_credit_{};  // at least burst_credit_
   Timestamp next_ = Timestamp::min();

@@ -52,9 +52,11 @@ std::size_t Acknowledger::write_acks(Timestamp now, Spaces& spaces, std::span<st
   return used;
 }
 
-void Acknowledger::on_ack_processed(Timestamp now, TrafficClass c, Duration smoothed_rtt) noexcept {
-  // Control packets alone make no haste: their floor goes along with the next of them.
-  floor_urgent_ = floor_urgent_ || c != TrafficClass::control;
+void Acknowledger::on_ack_processed(Timestamp now, TrafficClass c, bool lists_gaps,
+                                    Duration smoothed_rtt) noexcept {
+  // A peer that lists no gaps keeps and tells nothing a floor would shorten, and control packets
+  // alone make no haste: their floor goes along with the next of them.
+  floor_urgent_ = floor_urgent_ || (lists_gaps && c != TrafficClass::control);
   if (floor_due_ != kNever) return;
   floor_due_ = std::max(now, floors_told_at_ + std::max(smoothed_rtt / 4, kFloorSpacingMin));
 }

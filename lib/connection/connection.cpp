@@ -243,11 +243,10 @@ Timestamp Connection::next_timeout() const {
   if (!control_.path_responses.empty()) next = Timestamp::min();
   bool work = false;
   for (const TrafficClass c : Spaces::kData) {
-    next = std::min(next, control_.markers.due(c));
+    next = std::min(next, marker_due(c));
     work = work || senders_.has_work(c);
   }
-  if (work && path_.has_window_for(path_.mtu().max_datagram()))
-    next = std::min(next, path_.pacer().next_send_time(Timestamp::min()));
+  if (work && has_window()) next = std::min(next, path_.pacer().next_send_time(Timestamp::min()));
   return next;
 }
 

@@ -137,6 +137,9 @@ class Connection {
                     const transfer::OutgoingChunk& out);
   void note_limit(Timestamp now, Limit limit);
   std::uint32_t payload_max() const noexcept;
+  bool has_window() const noexcept;
+  Duration pacing_horizon() const noexcept;
+  Timestamp marker_due(TrafficClass c) const noexcept;
   recovery::RepeatTiming repeat_timing() const noexcept;
   recovery::AckTiming ack_timing() const noexcept;
   Duration probe_interval_max() const noexcept;

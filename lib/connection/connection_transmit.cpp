@@ -17,13 +17,17 @@
 namespace longhaul::connection {
 namespace {
 
-// Packets that may leave within this time are handed over together, each with its own departure.
-constexpr Duration kPacingHorizon = std::chrono::microseconds(50);
-// An RTT sample for the receiving side, which otherwise sends only ACKs.
-constexpr Duration kPingSpacingMin = std::chrono::milliseconds(10);
+// Packets that may leave within this time, or within the time of a burst, are handed over together,
+// each with its own departure.
+constexpr Duration kPacingHorizonMin = std::chrono::microseconds(50);
+// An RTT sample for the receiving side, which otherwise sends only ACKs. It costs the sender an ACK
+// of its own.
+constexpr Duration kPingSpacingMin = std::chrono::milliseconds(50);
 constexpr Duration kAckDelayMin = std::chrono::microseconds(20);
 constexpr Duration kAckDelayMax = std::chrono::microseconds(500);
 constexpr Duration kAckSpacingMax = std::chrono::microseconds(50);
+// A burst of a slow sender is worth an ACK at once: the visit is paid already.
+constexpr std::uint32_t kAckPackets = 10;
 // DESIGN §5 allows max(2 RTT, 250 ms) between probes. They cost 15 bytes: one a round trip keeps a
 // connection alive through 90 % loss of what comes back.
 constexpr Duration kProbeIntervalMin = std::chrono::milliseconds(25);
@@ -40,6 +44,14 @@ std::uint32_t Connection::payload_max() const noexcept {
          static_cast<std::uint32_t>(wire::kSourceHeaderBytes + protection_->overhead());
 }
 
+bool Connection::has_window() const noexcept {
+  return path_.has_window_for(path_.mtu().max_datagram());
+}
+
+Duration Connection::pacing_horizon() const noexcept {
+  return std::max(path_.pacer().burst_duration(), kPacingHorizonMin);
+}
+
 recovery::RepeatTiming Connection::repeat_timing() const noexcept {
   return {std::clamp(kBurstPackets * path_.packet_time(), kEarlyRepeatMin, kEarlyRepeatMax),
           path_.rtt().pto() + kAckDelayMax, probe_interval_max()};
@@ -47,7 +59,8 @@ recovery::RepeatTiming Connection::repeat_timing() const noexcept {
 
 recovery::AckTiming Connection::ack_timing() const noexcept {
   const Duration rtt = path_.rtt().smoothed();
-  return {std::clamp(rtt / 16, kAckDelayMin, kAckDelayMax), std::min(rtt / 8, kAckSpacingMax), 64};
+  return {std::clamp(rtt / 16, kAckDelayMin, kAckDelayMax), std::min(rtt / 8, kAckSpacingMax),
+          kAckPackets};
 }
 
 Duration Connection::probe_interval_max() const noexcept {
@@ -153,7 +166,7 @@ bool Connection::transmit_control(Timestamp now, Burst& burst) {
   // Reliable frames are many where transfers are many: they keep to the rate like the data they
   // announce. ACKs and answers do not wait.
   const bool frames_due =
-      control_.frames.next_due() <= now && path_.pacer().ready(now, kPacingHorizon);
+      control_.frames.next_due() <= now && path_.pacer().ready(now, pacing_horizon());
   if (burst.full() || !(control_.acknowledger.due(now, spaces_) || heartbeat ||
                         !control_.path_responses.empty() || frames_due))
     return false;
@@ -234,9 +247,15 @@ void Connection::transmit_probe(Timestamp now, Burst& burst) {
   path_.mtu().on_probe_sent(now, *size, 2 * path_.rtt().pto());
 }
 
+// Chunks that only wait for their departure say themselves how far the numbers go.
+Timestamp Connection::marker_due(TrafficClass c) const noexcept {
+  if (!senders_.has_work(c)) return control_.markers.due(c);
+  return has_window() ? kNever : control_.markers.due_with_closed_window(c, path_.rtt().pto());
+}
+
 void Connection::transmit_markers(Timestamp now, Burst& burst) {
   for (const TrafficClass c : Spaces::kData) {
-    if (now < control_.markers.due(c)) continue;
+    if (now < marker_due(c)) continue;
     if (spaces_.send(c).in_flight_packets() == 0) {
       control_.markers.stop(c);
       continue;
@@ -269,12 +288,13 @@ void Connection::transmit_data(Timestamp now, Burst& burst) {
 bool Connection::transmit_class(Timestamp now, TrafficClass c, Burst& burst) {
   while (senders_.has_work(c)) {
     if (burst.full()) return false;
-    if (!path_.has_window_for(path_.mtu().max_datagram())) {
+    if (!has_window()) {
+      path_.on_window_closed();
       path_.pacer().on_idle();
       note_limit(now, Limit::congestion);
       return false;
     }
-    if (!path_.pacer().ready(now, kPacingHorizon)) {
+    if (!path_.pacer().ready(now, pacing_horizon())) {
       note_limit(now, Limit::congestion);
       return false;
     }

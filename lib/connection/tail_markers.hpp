@@ -26,6 +26,7 @@ class TailMarkers {
         std::max({window, Duration{std::chrono::microseconds(20)},
                   std::min<Duration>(smoothed_rtt / 256, std::chrono::microseconds(200))});
     marker.step = 0;
+    marker.last_departure = departure;
     marker.due = departure + marker.window;
   }
   void on_marker_sent(TrafficClass c, Timestamp now, Duration interval_max) noexcept {
@@ -38,10 +39,17 @@ class TailMarkers {
   }
   void stop(TrafficClass c) noexcept { markers_[static_cast<std::size_t>(c)].due = kNever; }
   Timestamp due(TrafficClass c) const noexcept { return markers_[static_cast<std::size_t>(c)].due; }
+  /// The same while chunks wait for the window: they will say how far the numbers go, unless the
+  /// whole flight was lost.
+  Timestamp due_with_closed_window(TrafficClass c, Duration pto) const noexcept {
+    const Marker& marker = markers_[static_cast<std::size_t>(c)];
+    return marker.step > 0 ? marker.due : std::max(marker.due, marker.last_departure + pto);
+  }
 
  private:
   struct Marker {
     Timestamp due = kNever;
+    Timestamp last_departure{};
     Duration window{};
     std::uint32_t step = 0;
   };

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tsl/robin_map.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <functional>
-#include <unordered_map>
 #include <vector>
 
 #include "lib/base/fifo.hpp"
@@ -55,7 +56,7 @@ class Agenda {
       const Entry entry = pop();
       const auto it = states_.find(entry.cid);
       if (it == states_.end() || it->second.due != entry.at) continue;
-      State& state = it->second;
+      State& state = it.value();
       state.due = kNever;
       if (state.wanted > now) {
         if (state.wanted != kNever) {
@@ -108,7 +109,7 @@ class Agenda {
 
   base::Fifo<std::uint32_t> active_;
   std::vector<Entry> heap_;
-  std::unordered_map<std::uint32_t, State> states_;
+  tsl::robin_map<std::uint32_t, State> states_;
 };
 
 }  // namespace longhaul::endpoint

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tsl/robin_map.h>
+
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -37,8 +38,8 @@ class ConnectionTable {
  private:
   void forget(const connection::Connection& connection);
   std::vector<std::unique_ptr<connection::Connection>> order_;
-  std::unordered_map<std::uint32_t, connection::Connection*> by_cid_;
-  std::unordered_map<transfer::ConnectionId, connection::Connection*> by_id_;
+  tsl::robin_map<std::uint32_t, connection::Connection*> by_cid_;
+  tsl::robin_map<transfer::ConnectionId, connection::Connection*> by_id_;
   std::map<std::pair<SocketAddress, std::uint64_t>, connection::Connection*> by_attempt_;
 };
 

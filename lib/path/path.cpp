@@ -34,7 +34,9 @@ Path::Path(const PathConfig& config, Duration initial_rtt)
       max_datagram_(mtu_.max_datagram()) {}
 
 bool Path::has_window_for(std::uint64_t bytes) const noexcept {
-  return bytes_in_flight_ + bytes <= controller_->congestion_window();
+  const std::uint64_t window = controller_->congestion_window();
+  const std::uint64_t more = window_closed_ ? std::min(pacer_.burst_bytes(), window / 8) : 0;
+  return bytes_in_flight_ + bytes + more <= window;
 }
 
 Duration Path::packet_time() const noexcept {
@@ -46,6 +48,7 @@ Duration Path::packet_time() const noexcept {
 void Path::on_data_sent(Timestamp now, Timestamp departure, std::uint64_t bytes,
                         std::uint64_t number) {
   pacer_.on_sent(departure, bytes);
+  window_closed_ = false;
   bytes_in_flight_ += bytes;
   controller_->on_sent({now, bytes, bytes_in_flight_, number});
 }

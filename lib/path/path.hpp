@@ -41,8 +41,11 @@ class Path {
 
   std::uint64_t bytes_in_flight() const noexcept { return bytes_in_flight_; }
   std::uint64_t delivered_bytes() const noexcept { return delivered_bytes_; }
-  /// Room of the congestion window for one more packet of `bytes`.
+  /// Room of the congestion window for one more packet of `bytes`. Once there was none, only when a
+  /// burst (or an eighth of a small window) has become free: an ACK at a time would be a packet at
+  /// a time for ever.
   bool has_window_for(std::uint64_t bytes) const noexcept;
+  void on_window_closed() noexcept { window_closed_ = true; }
   /// Time of one full packet at the present pacing rate.
   Duration packet_time() const noexcept;
 
@@ -78,6 +81,7 @@ class Path {
   std::uint32_t max_datagram_;
   std::uint64_t bytes_in_flight_ = 0;
   std::uint64_t delivered_bytes_ = 0;
+  bool window_closed_ = false;
 };
 
 }  // namespace longhaul::path

@@ -53,7 +53,9 @@ Table control_table() {
        .back = {.jitter = milliseconds(5), .jitter_reorders = true},
        .controller = "cubic",
        .loads = {{.bytes = 64 * kMiB}},
-       .expect = {.completion_max = 2, .packets_max = 1.1}},
+       // Jitter hides the growing queue from HyStart++: slow start ends with a loss of up to a
+       // whole window, two bandwidth-delay products here and a sixth of the load.
+       .expect = {.completion_max = 2, .packets_max = 1.18}},
       {.name = "fixed_shallow_buffer",
        .line = kGigabit,
        .there = {.queue_bytes = 64'000},

@@ -28,7 +28,7 @@ TEST(Fixed, HasAnExactWindowFromOneMegabitToEightHundredGigabits) {
     EXPECT_EQ(controller.pacing_rate(), rate);
     // 2 × rate × 200 ms / 8 = rate / 20, and rate × 10 ms / 8 = rate / 800 if that is more.
     EXPECT_EQ(controller.congestion_window(),
-              rate / 20 + std::max<std::uint64_t>(rate / 800, 16 * 1200));
+              rate / 20 + std::max<std::uint64_t>(rate / 800, 64 * 1200));
   }
   Fixed fastest({.max_datagram = 8952, .configured_rate = 800'000'000'000});
   fastest.on_ack(sample(Timestamp{} + seconds(1), milliseconds(200), milliseconds(200)));

@@ -94,7 +94,10 @@ TEST(Pacer, LetsABurstLeaveAtOnceAfterIdleTimeAndNoMore) {
   }
 }
 
-TEST(Pacer, HasBurstsOfFiftyMicrosecondsWithinTwoDatagramsAnd256KiB) {
+TEST(Pacer, HasBurstsOfFiftyMicrosecondsWithinTenDatagramsAnd256KiB) {
+  EXPECT_EQ(Pacer(100'000'000).burst_bytes(), 12'000u);
+  // Ten datagrams would take longer than 4 ms: 4 ms, then two datagrams.
+  EXPECT_EQ(Pacer(10'000'000).burst_bytes(), 5'000u);
   EXPECT_EQ(Pacer(1'000'000).burst_bytes(), 2400u);
   EXPECT_EQ(Pacer(10'000'000'000).burst_bytes(), 62'500u);
   EXPECT_EQ(Pacer(800'000'000'000).burst_bytes(), 256u * 1024);
@@ -142,6 +145,20 @@ TEST(Pacer, MakesUpForLongLatenessOnlyUpToItsLimit) {
   }
   EXPECT_GE(bytes, 1'000'000u);
   EXPECT_LE(bytes, 1'000'000u + 1200);
+}
+
+TEST(Pacer, MakesUpForSixtyFourKibibytesWhereTheRateIsLow) {
+  Pacer pacer(400'000'000);  // 64 KiB are 1.3 ms
+  Timestamp now = kStart;
+  while (pacer.ready(now, Duration::zero())) pacer.on_sent(now, 1200);
+  now += milliseconds(50);
+  std::uint64_t bytes = 0;
+  while (pacer.ready(now, Duration::zero())) {
+    pacer.on_sent(pacer.departure(now), 1200);
+    bytes += 1200;
+  }
+  EXPECT_GE(bytes, 64u * 1024);
+  EXPECT_LE(bytes, 64u * 1024 + 1200);
 }
 
 TEST(Pacer, CanBeToldToMakeUpForMore) {
@@ -203,8 +220,8 @@ TEST(Pacer, LetsNoFloodOfUnpacedPacketsStarveTheRest) {
     now += microseconds(10);
     pacer.on_sent_unpaced(now, 100);
   }
-  // One millisecond and a burst of 2400 bytes.
-  EXPECT_LE(pacer.departure(now) - now, microseconds(1000 + 2400));
+  // One millisecond and a burst, which at this rate is 4 ms.
+  EXPECT_LE(pacer.departure(now) - now, microseconds(1000 + 4000));
 }
 
 TEST(Pacer, KeepsIdleTimeIdleWhenOnlyUnpacedPacketsLeave) {

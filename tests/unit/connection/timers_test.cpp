@@ -56,6 +56,16 @@ TEST(tail_markers, begin_again_with_every_chunk_that_leaves) {
   EXPECT_EQ(markers.due(kBulk), at(milliseconds(5) + kWindow));
 }
 
+TEST(tail_markers, wait_for_a_pto_while_the_window_is_closed) {
+  TailMarkers markers;
+  markers.on_data_sent(kBulk, at({}), kWindow, milliseconds(10));
+  EXPECT_EQ(markers.due_with_closed_window(kBulk, milliseconds(30)), at(milliseconds(30)));
+  markers.on_marker_sent(kBulk, at(milliseconds(30)), kInterval);
+  EXPECT_EQ(markers.due_with_closed_window(kBulk, milliseconds(30)), markers.due(kBulk));
+  markers.stop(kBulk);
+  EXPECT_EQ(markers.due_with_closed_window(kBulk, milliseconds(30)), kNever);
+}
+
 TEST(tail_markers, each_class_has_its_own) {
   TailMarkers markers;
   markers.on_data_sent(kBulk, at({}), kWindow, milliseconds(10));

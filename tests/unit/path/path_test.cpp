@@ -63,6 +63,17 @@ TEST_F(PathTest, the_window_has_room_up_to_its_last_byte) {
   EXPECT_EQ(record.sent.back().bytes_in_flight, 8000u);
 }
 
+TEST_F(PathTest, a_window_that_was_closed_opens_for_a_burst_or_an_eighth) {
+  send(10);
+  path->on_window_closed();
+  path->on_settled(now, {.acked_bytes = 1000, .acked_packets = 1}, false);
+  EXPECT_FALSE(path->has_window_for(1000));  // an eighth of 10,000 is not free beside it
+  path->on_settled(now, {.acked_bytes = 2000, .acked_packets = 2}, false);
+  EXPECT_TRUE(path->has_window_for(1000));
+  send(1);
+  EXPECT_TRUE(path->has_window_for(2000));  // open again, up to its last byte
+}
+
 TEST_F(PathTest, what_is_acknowledged_or_lost_leaves_the_flight_and_only_the_first_was_delivered) {
   send(5);
   path->on_settled(
