@@ -6,6 +6,7 @@
 #include <span>
 
 #include "lib/base/datagram.hpp"
+#include "longhaul/time.hpp"
 
 namespace longhaul::crypto {
 
@@ -27,15 +28,25 @@ struct OpenJob {
   bool ok = false;
 };
 
-/// Integrity (and, once authentication lands, secrecy) of short packets; one instance a connection.
-/// Calls take bursts.
+/// Integrity, and with a key secrecy, of short packets; one instance a connection. Calls take
+/// bursts.
 class PacketProtection {
  public:
   virtual ~PacketProtection() = default;
   /// Bytes between header and payload.
   virtual std::size_t overhead() const = 0;
+  /// Afterwards a datagram may be all head: encrypting is the copy of the payload into the packet,
+  /// for which the head has the room.
   virtual void seal(std::span<const SealJob> burst) = 0;
   virtual void open(std::span<OpenJob> burst) = 0;
+
+  // Keys that are renewed; a protection without keys leaves these alone.
+  /// Key phase (2 bits) of packets that are sealed next; belongs in their header.
+  virtual std::uint8_t key_phase() const { return 0; }
+  /// A packet sealed in that phase was acknowledged. Renews the key for sending if it is time to.
+  virtual void on_acked(Timestamp /*now*/, std::uint8_t /*key_phase*/, Duration /*rtt*/) {}
+  /// Too many packets failed to open or a key ran out: the connection must end (RFC 9001 §6.6).
+  virtual bool exhausted() const { return false; }
 };
 
 }  // namespace longhaul::crypto
