@@ -26,7 +26,6 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 constexpr Tag kTag = 1;
-constexpr std::uint64_t kWorkingSet = std::uint64_t{512} << 20;
 constexpr Duration kSample = milliseconds(100);
 
 volatile std::sig_atomic_t stopped = 0;
@@ -39,9 +38,10 @@ struct Options {
   std::size_t connections = 1;
   std::size_t outstanding = 16;  // all connections together
   std::uint64_t bytes = 1 << 20;
+  std::uint64_t working_set_mib = 512;
   double seconds = 4;
   std::uint64_t rtt_max_ms = 5;
-  std::uint64_t rate_mbps = 0;  // all connections together; 0: cubic
+  std::uint64_t rate_mbps = 0;  // of a connection; 0: cubic
 };
 
 template <typename T>
@@ -69,40 +69,45 @@ std::uint64_t resident_bytes() {
   return pages * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
 }
 
-/// Memory larger than any cache, that transfers use slice by slice, again and again.
+/// Memory larger than any cache. Every outstanding transfer has a share of its own, so that no two
+/// ever write to the same bytes, and goes through it slice by slice, again and again.
 class WorkingSet {
  public:
-  explicit WorkingSet(std::uint64_t slice) : slice_(slice) {
+  WorkingSet(std::uint64_t size_min, std::uint64_t slice, std::size_t shares)
+      : slice_(slice), slices_(std::max<std::uint64_t>(size_min / shares / slice, 1)) {
+    const std::uint64_t size = slice_ * slices_ * shares;
     void* const mapped =
-        mmap(nullptr, kWorkingSet, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (mapped == MAP_FAILED) throw std::runtime_error("no memory for the working set");
     bytes_ = static_cast<std::byte*>(mapped);
-    madvise(mapped, kWorkingSet, MADV_HUGEPAGE);
-    for (std::uint64_t i = 0; i < kWorkingSet; i += 64)
+    madvise(mapped, size, MADV_HUGEPAGE);
+    for (std::uint64_t i = 0; i < size; i += 64)
       bytes_[i] = static_cast<std::byte>(i * 2654435761U >> 24);
+    used_.resize(shares);
   }
-  std::byte* next() {
-    if (at_ + slice_ > kWorkingSet) at_ = 0;
-    std::byte* const result = bytes_ + at_;
-    at_ += slice_;
-    return result;
+  std::byte* next(std::size_t share) {
+    return bytes_ + (share * slices_ + used_[share]++ % slices_) * slice_;
   }
+  std::uint64_t used(std::size_t share) const { return used_[share]; }
 
  private:
   std::uint64_t slice_;
+  std::uint64_t slices_;  // of a share
   std::byte* bytes_ = nullptr;
-  std::uint64_t at_ = 0;
+  std::vector<std::uint64_t> used_;
 };
 
 class Load {
  public:
-  explicit Load(const Options& options) : options_(options), memory_(options.bytes) {
+  explicit Load(const Options& options)
+      : options_(options),
+        memory_(options.working_set_mib << 20, options.bytes, options.outstanding) {
     resident_before_ = resident_bytes();
     EndpointConfig config;
     config.local = *SocketAddress::parse(options.address, receives() ? options.port : 0);
     config.security = "none";
     config.rtt_max = milliseconds(options.rtt_max_ms);
-    config.rate_bps = options.rate_mbps * 1'000'000 / options.connections;
+    config.rate_bps = options.rate_mbps * 1'000'000;
     config.connections_max = static_cast<std::uint32_t>(options.connections);
     config.peer_timeout = seconds(10);
     endpoint_ = must(Endpoint::open(config), "open");
@@ -111,7 +116,7 @@ class Load {
 
   void run() {
     receives() ? accept_all() : connect_all();
-    for (std::size_t i = 0; i < options_.outstanding; ++i) start(i % connections_.size());
+    for (std::size_t i = 0; i < options_.outstanding; ++i) start(i);
     const auto end = Clock::now() + std::chrono::duration<double>(options_.seconds);
     auto sample_at = Clock::now();
     std::vector<Completion> done(256);
@@ -145,10 +150,14 @@ class Load {
       connections_.push_back(must(endpoint_.connect(remote), "connect"));
   }
 
-  void start(std::size_t which) {
-    std::byte* const memory = memory_.next();
+  // A share goes from connection to connection, in the same order at both ends, so that fewer
+  // transfers than connections use all of them in turn.
+  void start(std::size_t share) {
+    const std::size_t which =
+        (share + memory_.used(share) * options_.outstanding) % connections_.size();
+    std::byte* const memory = memory_.next(share);
     // A full mailbox is back-pressure: the worker makes room within a turn or two.
-    while (!post(connections_[which], memory, which)) usleep(20);
+    while (!post(connections_[which], memory, share)) usleep(20);
   }
 
   /// False if the library asked to come back.
@@ -225,10 +234,12 @@ int main(int argc, char** argv) {
   app.add_option("--outstanding", options.outstanding,
                  "transfers in flight, all connections together (16)");
   app.add_option("--bytes", options.bytes, "of a transfer (1 MiB)")->check(CLI::PositiveNumber);
+  app.add_option("--working-set-mib", options.working_set_mib,
+                 "memory the transfers go round, at least (512)");
   app.add_option("--seconds", options.seconds, "sender: how long (4)");
   app.add_option("--rtt-max-ms", options.rtt_max_ms, "round trip the tables are sized for (5)");
   app.add_option("--rate-mbps", options.rate_mbps,
-                 "controller `fixed`, this rate shared by the connections (0: cubic)");
+                 "controller `fixed`, the rate of each connection (0: cubic)");
   CLI11_PARSE(app, argc, argv);
   std::signal(SIGTERM, [](int) { stopped = 1; });
   std::signal(SIGINT, [](int) { stopped = 1; });
