@@ -74,13 +74,39 @@ struct EndpointConfig {
   /// Completions waiting for `poll()` before back-pressure; a power of two.
   std::uint32_t completions_max = 65536;
 
-  /// Only `none` exists until authentication lands, and it has to be asked for by name:
-  /// an empty value is refused at open. It is logged as a warning.
+  /// How packets are protected: "psk" (both ends hold the same key), "certificates" (each shows
+  /// one), or empty, the default: by whichever of the two is configured below. "none" leaves out
+  /// encryption and authentication, has to be asked for by name, and is logged as a warning. Open
+  /// refuses nothing configured, and settings that contradict each other.
   std::string security;
+
+  /// The pre-shared key itself, in the text form of `generate_key()`, for who does not keep it in a
+  /// file. The endpoint wipes its copy once it is open; the caller's is the caller's to wipe.
+  std::string psk;
+  /// File that holds the pre-shared key, instead of `psk`; `longhaul-perf --generate-key` makes
+  /// one. Open refuses it where group or others can read it.
+  std::string psk_file;
+
+  /// PEM file: own certificate, then the chain up to, without, the authority.
+  std::string certificate_file;
+  /// PEM file of the private key to it, without a passphrase. Open refuses it where group or others
+  /// can read it.
+  std::string private_key_file;
+  /// PEM file of the authorities a peer's certificate has to come from.
+  std::string ca_file;
+  /// Name a peer's certificate has to be made out to (RFC 6125); empty = any that `ca_file`
+  /// vouches for.
+  std::string peer_name;
+  /// SHA-256 of the certificates peers may show, as 64 hex digits with or without colons. Where
+  /// this list is not empty it decides alone, and `ca_file` need not be set.
+  std::vector<std::string> peer_fingerprints;
 
   DscpMap dscp{};
   /// Server: ask every new client to prove its address before any state is kept.
   bool validate_addresses = true;
+  /// Server: handshakes under way from one address at a time; more have to wait. They are what a
+  /// stranger can make this end compute.
+  std::uint32_t handshakes_max_per_source = 64;
   /// Key of stateless resets, so that they survive a restart; empty = random per endpoint.
   std::string stateless_reset_key;
   /// Seed of connection IDs, tokens and reserved bits; none = from the system.

@@ -60,6 +60,12 @@ struct ConnectionStats {
   Duration limited_by_receiver{};     ///< no posted receive and no eager budget
   Duration limited_by_application{};  ///< nothing to send, or a growing source not ready
   std::string controller;
+  /// Who the peer has proven to be: "psk NAME" or "certificate SUBJECT sha256:FINGERPRINT"; empty
+  /// with security none, and until the handshake is over.
+  std::string peer_identity;
+  /// What seals the packets: "aes_128_gcm" or "chacha20_poly1305"; empty as above.
+  std::string cipher;
+  std::uint64_t key_updates = 0;  ///< keys renewed, of both directions
 };
 
 /// Counters of an endpoint, all workers together.

@@ -18,6 +18,10 @@
 #include "longhaul/congestion.hpp"
 #include "longhaul/stats.hpp"
 
+namespace longhaul::crypto {
+class Credentials;
+}
+
 namespace longhaul::endpoint {
 
 /// What the core needs to know that is not in the public configuration.
@@ -29,6 +33,7 @@ struct Environment {
   AddressFamily family = AddressFamily::ipv4;
   /// The backend honours `TxDatagram::departure`; else packets leave when handed over.
   bool departure_times = false;
+  std::shared_ptr<crypto::Credentials> credentials;  ///< null: security none
 };
 
 /// Owned by one worker. Drain contract: after any number of inputs at one `now`, call
