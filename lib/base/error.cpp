@@ -40,6 +40,8 @@ std::string_view to_string(ErrorCode code) noexcept {
       return "not_contiguous";
     case ErrorCode::cannot_fill_pipe:
       return "cannot_fill_pipe";
+    case ErrorCode::not_authenticated:
+      return "not_authenticated";
     case ErrorCode::internal:
       return "internal";
   }

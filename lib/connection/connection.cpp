@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "lib/base/assert.hpp"
+#include "lib/crypto/aead_protection.hpp"
 #include "lib/crypto/crc_protection.hpp"
 
 namespace longhaul::connection {
@@ -60,6 +61,13 @@ Connection::Connection(const ConnectionConfig& config, Timestamp now,
 
 void Connection::on_established(Timestamp now) {
   const wire::TransportParameters& peer = life_.handshake.peer();
+  if (life_.handshake.secure()) {
+    protection_ =
+        std::make_unique<crypto::AeadProtection>(life_.handshake.secrets(), config_.aead_limits);
+    for (const TrafficClass c : Spaces::kAll) spaces_.send(c).skip_numbers(random_.next());
+    // A client that finished the handshake has received what was sent to its address.
+    config_.address_validated = true;
+  }
   if (peer.max_datagram < path_.mtu().max_datagram() || peer.max_datagram < config_.datagram_max)
     path_.mtu().set_max(peer.max_datagram);
   senders_.set_peer_limits(
@@ -67,7 +75,14 @@ void Connection::on_established(Timestamp now) {
   life_.liveness.on_peer_timeout(std::chrono::milliseconds(peer.peer_timeout_ms));
   life_.liveness.on_heard(now);
   if (const auto sample = life_.handshake.rtt_sample()) path_.rtt().on_sample(*sample, {});
+  if (life_.handshake.confirmed()) on_confirmed(now);
+}
+
+void Connection::on_confirmed(Timestamp now) {
+  life_.handshake.on_confirmed(now);
   life_.told_connected = true;
+  // The other end learns by this that our last word, or its, arrived, and measures the round trip.
+  if (config_.role == Role::client || life_.handshake.secure()) ask_for_answer(now);
   transfer::ConnectionEvent event;
   event.kind = config_.role == Role::client ? transfer::ConnectionEvent::Kind::connected
                                             : transfer::ConnectionEvent::Kind::incoming;
@@ -77,30 +92,35 @@ void Connection::on_established(Timestamp now) {
   shared_.events->emplace_back(std::move(event));
 }
 
+void Connection::ask_for_answer(Timestamp now) {
+  control_.last_ping = Timestamp::min();
+  life_.liveness.on_asked(now - std::chrono::hours(1));
+}
+
 bool Connection::handle_initial(Timestamp now, std::span<const std::byte> frames) {
-  if (life_.handshake.established()) {
-    life_.handshake.answer_again();
-    return true;
+  if (!life_.closing.is_open()) return true;
+  const bool was_established = life_.handshake.established();
+  if (!life_.handshake.on_initial(now, frames)) return false;
+  if (!was_established && life_.handshake.established()) {
+    on_established(now);
+  } else if (was_established && life_.handshake.secure()) {
+    ask_for_answer(now);
   }
-  if (!life_.handshake.on_initial(frames)) return false;
-  on_established(now);
+  check_failures();
   return true;
 }
 
 void Connection::handle_long_packet(Timestamp now, const wire::LongPacket& packet) {
-  if (!life_.closing.is_open() || life_.handshake.established()) return;
+  if (!life_.closing.is_open()) return;
+  const bool was_established = life_.handshake.established();
   life_.handshake.on_long_packet(now, packet);
-  if (life_.handshake.established()) {
-    on_established(now);
-    // The server learns by this that its answer arrived, and measures the round trip.
-    control_.last_ping = Timestamp::min();
-    life_.liveness.on_asked(now - std::chrono::hours(1));
-  }
+  if (!was_established && life_.handshake.established()) on_established(now);
   check_failures();
 }
 
-void Connection::handle_version_negotiation(std::span<const std::uint32_t> versions) {
-  life_.handshake.on_version_negotiation(versions);
+void Connection::handle_version_negotiation(Timestamp now,
+                                            std::span<const std::uint32_t> versions) {
+  life_.handshake.on_version_negotiation(now, versions);
   check_failures();
 }
 
@@ -179,7 +199,9 @@ void Connection::check_failures() {
   if (!life_.closing.is_open() || !life_.handshake.failure()) return;
   const Handshake::Failure& failure = *life_.handshake.failure();
   const Status status = failure.code == ErrorCode::timed_out ? Status::timed_out : Status::refused;
-  end(status, failure.reason, failure.code);
+  // Nobody here was told of a client that did not get through.
+  if (config_.role == Role::client || life_.told_connected)
+    end(status, failure.reason, failure.code);
   life_.closing.finish();
 }
 
@@ -193,10 +215,8 @@ void Connection::check_poison(Timestamp now, const base::PoisonScope& scope) {
 void Connection::handle_timeout(Timestamp now) {
   const base::PoisonScope scope;
   if (!life_.closing.is_open()) return life_.closing.handle_timeout(now);
-  if (!life_.handshake.established()) {
-    life_.handshake.handle_timeout(now);
-    return check_failures();
-  }
+  life_.handshake.handle_timeout(now);
+  if (!life_.handshake.confirmed()) return check_failures();
   if (life_.liveness.lost(now)) {
     const auto silence =
         std::chrono::duration_cast<std::chrono::milliseconds>(life_.liveness.silence(now));
@@ -229,7 +249,7 @@ bool Connection::may_speak() const noexcept {
 
 Timestamp Connection::next_timeout() const {
   if (!life_.closing.is_open()) return life_.closing.next_timeout();
-  if (!life_.handshake.established()) return life_.handshake.next_timeout();
+  if (!life_.handshake.confirmed()) return life_.handshake.next_timeout();
   if (!may_speak())
     return std::min({life_.liveness.lost_at(), life_.handshake.next_timeout(),
                      senders_.next_timeout(), receivers_.next_timeout()});
@@ -279,6 +299,9 @@ ConnectionStats Connection::stats() const {
   stats.limited_by_receiver = counts_.limited[static_cast<std::size_t>(Limit::receiver)];
   stats.limited_by_application = counts_.limited[static_cast<std::size_t>(Limit::application)];
   stats.controller = path_.controller().name();
+  stats.peer_identity = life_.handshake.peer_identity();
+  stats.cipher = protection_->name();
+  stats.key_updates = protection_->key_updates();
   return stats;
 }
 

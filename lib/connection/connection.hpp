@@ -59,16 +59,17 @@ class Connection {
   // Long packets and resets, which the endpoint recognises.
   [[nodiscard]] bool handle_initial(Timestamp now, std::span<const std::byte> frames);
   void handle_long_packet(Timestamp now, const wire::LongPacket& packet);
-  void handle_version_negotiation(std::span<const std::uint32_t> versions);
+  void handle_version_negotiation(Timestamp now, std::span<const std::uint32_t> versions);
   /// Somebody says that nobody listens at the peer's address. Nothing once established.
   void handle_refusal(Timestamp now);
   /// Open, but not established yet.
   bool connecting() const noexcept {
-    return life_.closing.is_open() && !life_.handshake.established();
+    return life_.closing.is_open() && !life_.handshake.confirmed();
   }
   void handle_reset(const wire::ResetToken& token);
 
   const ConnectionConfig& config() const noexcept { return config_; }
+  std::uint64_t attempt() const noexcept { return life_.handshake.attempt(); }
   std::uint32_t peer_cid() const noexcept { return life_.handshake.peer_cid(); }
   const SocketAddress& remote() const noexcept { return path_.remote(); }
   /// False once it is closing, draining or done: nothing new is taken then.
@@ -100,6 +101,8 @@ class Connection {
 
   // connection.cpp
   void on_established(Timestamp now);
+  void on_confirmed(Timestamp now);
+  void ask_for_answer(Timestamp now);
   void end(Status status, std::string_view reason, ErrorCode error = ErrorCode::closed);
   void end_and_tell(Timestamp now, Status status, wire::CloseCode code, std::string_view reason);
   void check_failures();

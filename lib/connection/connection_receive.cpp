@@ -29,6 +29,11 @@ void Connection::handle_datagrams(Timestamp now, std::span<base::RxDatagram> bur
     }
     const std::uint64_t number =
         wire::expand_packet_number(spaces_.receive(c).largest(), header->packet_number);
+    // Opening costs; a copy, which anybody can make, is not worth it.
+    if (!spaces_.receive(c).is_new(number)) {
+      shared_.drop(DropReason::duplicate_packet);
+      continue;
+    }
     shared_.open_jobs.push_back(
         {&datagram, wire::header_bytes(header->type), header->space, number, false});
   }
@@ -39,9 +44,13 @@ void Connection::handle_datagrams(Timestamp now, std::span<base::RxDatagram> bur
       continue;
     }
     if (!life_.closing.is_open()) break;
+    if (!life_.handshake.confirmed()) on_confirmed(now);
     handle_short(now, *job.datagram, *wire::read_short_header(job.datagram->data),
                  job.packet_number);
   }
+  if (protection_->exhausted())
+    end_and_tell(now, Status::internal, wire::CloseCode::internal,
+                 "a packet key is used up: too many forged packets, or no ACK to renew it by");
   check_poison(now, scope);
 }
 
@@ -185,6 +194,8 @@ bool Connection::handle_ack(Timestamp now, const wire::Ack& ack) {
 void Connection::settle(Timestamp now, TrafficClass c, const recovery::AckOutcome& outcome) {
   path::Path::Settlement sums;
   sums.ce = outcome.newly_ce;
+  if (!outcome.acked.empty())
+    protection_->on_acked(now, outcome.acked.back().packet.key_phase, path_.rtt().smoothed());
   for (const recovery::Settled& settled : outcome.acked) {
     const recovery::SentPacket& packet = settled.packet;
     if (packet.content == recovery::Content::probe) {

@@ -75,7 +75,7 @@ std::size_t Connection::poll_transmit(Timestamp now, std::span<base::TxDatagram>
     transmit_close(now, burst);
   } else {
     transmit_handshake(now, burst);
-    if (life_.handshake.established() && may_speak()) {
+    if (life_.handshake.confirmed() && may_speak()) {
       while (transmit_control(now, burst)) {
       }
       transmit_challenge(now, burst);
@@ -90,16 +90,17 @@ std::size_t Connection::poll_transmit(Timestamp now, std::span<base::TxDatagram>
 }
 
 void Connection::transmit_handshake(Timestamp now, Burst& burst) {
-  if (burst.full()) return;
-  base::TxDatagram& slot = burst.slots[burst.used];
-  slot.head_size = life_.handshake.write(now, slot.head);
-  if (slot.head_size == 0) return;
-  slot.payload = {};
-  slot.remote = path_.remote();
-  slot.departure = now;
-  slot.ecn = base::Ecn::not_ect;
-  slot.dscp = config_.endpoint->dscp.codepoints[static_cast<std::size_t>(TrafficClass::control)];
-  ++burst.used;
+  while (!burst.full()) {
+    base::TxDatagram& slot = burst.slots[burst.used];
+    slot.head_size = life_.handshake.write(now, slot.head);
+    if (slot.head_size == 0) return;
+    slot.payload = {};
+    slot.remote = path_.remote();
+    slot.departure = now;
+    slot.ecn = base::Ecn::not_ect;
+    slot.dscp = config_.endpoint->dscp.codepoints[static_cast<std::size_t>(TrafficClass::control)];
+    ++burst.used;
+  }
 }
 
 std::size_t Connection::begin_packet(base::TxDatagram& slot, wire::PacketType type, TrafficClass c,
@@ -107,6 +108,7 @@ std::size_t Connection::begin_packet(base::TxDatagram& slot, wire::PacketType ty
   const std::uint64_t number = spaces_.send(c).next_number();
   wire::ShortHeader header;
   header.type = type;
+  header.key_phase = protection_->key_phase();
   header.reserved = static_cast<std::uint8_t>((number * 0x9e3779b97f4a7c15ULL) >> 62);
   header.connection_id = life_.handshake.peer_cid();
   header.space = spaces_.id(c);
@@ -139,6 +141,7 @@ void Connection::finish_control(Timestamp now, Burst& burst, TrafficClass c, std
   packet.sent_at = now;
   packet.size = static_cast<std::uint32_t>(size);
   packet.delivered_at_send = path_.delivered_bytes();
+  packet.key_phase = protection_->key_phase();
   spaces_.send(c).on_sent(packet);
   if (packet.content == recovery::Content::frames)
     path_.pacer().on_sent(path_.pacer().departure(now), size);
@@ -341,6 +344,7 @@ void Connection::finish_chunk(Timestamp now, Burst& burst, TrafficClass c,
   packet.index = out.chunk.index;
   packet.layout = out.chunk.layout;
   packet.content = out.chunk.digest ? recovery::Content::digest : recovery::Content::chunk;
+  packet.key_phase = protection_->key_phase();
   packet.outstanding = packet.in_flight = true;
   packet.application_limited =
       counts_.limit == Limit::application || counts_.limit == Limit::receiver;

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+// What we say and when. What we hear: handshake_receive.cpp.
 #include "lib/connection/handshake.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
-#include <vector>
 
 namespace longhaul::connection {
 namespace {
@@ -13,10 +12,13 @@ namespace {
 // No round trip has been measured yet: the first repeat waits long enough for most of the earth.
 constexpr Duration kFirstRepeat = std::chrono::milliseconds(250);
 constexpr Duration kRepeatMax = std::chrono::seconds(1);
-constexpr std::uint32_t kDatagramMin = 1200;
-// A server that is just being started gets this long, and a forger has to keep it up.
-constexpr int kRefusalsMin = 3;
-constexpr Duration kRefusedFor = std::chrono::seconds(1);
+// A client that has not come back by now will not.
+constexpr Duration kServerPatience = std::chrono::seconds(10);
+// Header and integrity of an initial or accept, without token.
+constexpr std::size_t kLongOverhead = wire::kLongHeaderBytes + wire::kCrcBytes;
+// What the peer says it has may be made up: now and then everything is said again.
+constexpr int kFlightsUntilAllAgain = 3;
+constexpr int kTokenTries = 3;
 
 std::uint32_t milliseconds(Duration duration) {
   return static_cast<std::uint32_t>(
@@ -36,6 +38,7 @@ wire::TransportParameters own_parameters(const ConnectionConfig& config) {
   own.transfers_max = endpoint.transfers_max;
   own.reset_token = config.reset_token;
   own.reference_payload = config.payload_mode == base::PayloadMode::reference;
+  if (config.credentials != nullptr) own.connection_id = config.own_cid;
   return own;
 }
 
@@ -51,97 +54,56 @@ Handshake::Handshake(const ConnectionConfig& config, Timestamp now)
       own_cid_(config.own_cid),
       peer_cid_(config.peer_cid),
       attempt_(config.attempt),
+      address_validated_(config.address_validated),
+      credentials_(config.credentials),
+      random_(config.seed ^ 0x68616e647368616b),
       peer_name_(to_string(config.remote)),
       peer_where_(in_words(config.remote)),
       own_(own_parameters(config)) {
-  if (role_ == Role::client) {
-    send_at_ = now;
-    interval_ = kFirstRepeat;
-    deadline_ = now + config.connect_timeout;
+  deadline_ = now + (role_ == Role::client ? config.connect_timeout : kServerPatience);
+  begin_attempt(now);
+}
+
+void Handshake::begin_attempt(Timestamp now) {
+  ++attempts_;
+  if (secure()) {
+    std::array<std::byte, 256> encoded;
+    const std::size_t size = wire::write_transport_parameters(own_, encoded);
+    const bool client = role_ == Role::client;
+    tls_ = std::make_unique<crypto::TlsSession>(
+        *credentials_, client ? crypto::TlsRole::client : crypto::TlsRole::server,
+        std::span(encoded).first(size), client ? peer_name_ : std::string());
+    stream_ = {};
+    if (client) {
+      tls_->receive({});
+      tls_->take_output(stream_.outgoing());
+    }
   }
+  if (role_ == Role::server) return;
+  in_flight_ = false;
+  flights_ = 0;
+  sent_with_present_token_ = 0;
+  send_at_ = now;
+  interval_ = kFirstRepeat;
 }
 
 void Handshake::fail(ErrorCode code, std::string reason) {
-  if (established() || failure_) return;
+  if (confirmed_ || failure_) return;
   failure_ = Failure{code, std::move(reason)};
   send_at_ = deadline_ = kNever;
 }
 
-bool Handshake::read_frames(std::span<const std::byte> frames,
-                            std::optional<wire::TransportParameters>& parameters) {
-  std::vector<wire::Gap> scratch;
-  wire::FrameReader reader(frames, scratch);
-  while (const auto frame = reader.next()) {
-    if (const auto* encoded = std::get_if<wire::TransportParametersFrame>(&*frame)) {
-      parameters = wire::read_transport_parameters(encoded->encoded);
-      if (!parameters || parameters->max_datagram < kDatagramMin) return false;
-    } else if (const auto* close = std::get_if<wire::ConnectionClose>(&*frame)) {
-      fail(ErrorCode::refused,
-           close->reason.empty() ? "the peer refused the connection" : std::string(close->reason));
-    } else if (const auto* stream = std::get_if<wire::Handshake>(&*frame)) {
-      // Without authentication the stream is empty.
-      if (!stream->data.empty()) return false;
-    } else {
-      return false;
-    }
-  }
-  return !reader.failed();
-}
-
-bool Handshake::on_initial(std::span<const std::byte> frames) {
-  std::optional<wire::TransportParameters> parameters;
-  if (!read_frames(frames, parameters) || !parameters) return false;
-  if (parameters->reference_payload != own_.reference_payload) return false;
-  peer_ = parameters;
-  answer_due_ = true;
-  return true;
-}
-
-void Handshake::on_long_packet(Timestamp now, const wire::LongPacket& packet) {
-  if (role_ != Role::client || established() || failure_) return;
-  if (packet.header.attempt != attempt_ || packet.header.destination_id != own_cid_) return;
-  heard_anything_ = true;
-  if (packet.header.type == wire::LongType::retry) {
-    // One retry is enough; a second would only let somebody on the way keep us busy.
-    if (token_size_ > 0 || packet.header.token.empty()) return;
-    token_size_ = packet.header.token.size();
-    std::ranges::copy(packet.header.token, token_.begin());
-    send_at_ = now;
-    interval_ = kFirstRepeat;
-    sent_with_present_token_ = 0;
-    return;
-  }
-  if (packet.header.type != wire::LongType::accept) return;
-  std::optional<wire::TransportParameters> parameters;
-  if (!read_frames(packet.frames, parameters) || failure_ || !parameters) return;
-  peer_ = parameters;
-  peer_cid_ = packet.header.source_id;
-  if (sent_with_present_token_ == 1) rtt_sample_ = now - last_sent_;
+void Handshake::on_confirmed(Timestamp now) noexcept {
+  if (confirmed_) return;
+  confirmed_ = true;
+  in_flight_ = false;
   send_at_ = deadline_ = kNever;
+  // Late copies, and the server's session tickets, may still come.
+  if (secure()) release_at_ = now + kServerPatience;
 }
 
-void Handshake::on_refusal(Timestamp now) {
-  if (role_ != Role::client || established() || failure_ || heard_anything_) return;
-  if (refusals_++ == 0) first_refused_at_ = now;
-  if (refusals_ < kRefusalsMin || now - first_refused_at_ < kRefusedFor) return;
-  fail(ErrorCode::refused,
-       fmt::format("nothing listens on {} (a wrong address or port, or no server yet)",
-                   peer_where_));
-}
-
-void Handshake::on_version_negotiation(std::span<const std::uint32_t> versions) {
-  if (role_ != Role::client || heard_anything_) return;
-  // A server that speaks our version never sends this; the packet is stray or forged.
-  if (std::ranges::find(versions, wire::kVersion) != versions.end()) return;
-  std::string listed;
-  for (const std::uint32_t version : versions)
-    listed += fmt::format("{}{:#010x}", listed.empty() ? "" : ", ", version);
-  fail(ErrorCode::version_mismatch,
-       fmt::format("the peer speaks version {}, we speak {:#010x}; bring both to the same release",
-                   listed.empty() ? "none we know" : listed, wire::kVersion));
-}
-
-std::size_t Handshake::write_frames(std::span<std::byte> out) const {
+std::size_t Handshake::write_frames(std::span<std::byte> out) {
+  if (secure()) return stream_.write(out);
   std::array<std::byte, 256> encoded;
   const std::size_t size = wire::write_transport_parameters(own_, encoded);
   std::size_t used =
@@ -151,34 +113,71 @@ std::size_t Handshake::write_frames(std::span<std::byte> out) const {
 }
 
 std::size_t Handshake::write(Timestamp now, std::span<std::byte> out) {
+  return role_ == Role::server ? write_answer(out) : write_initial(now, out);
+}
+
+void Handshake::begin_flight(Timestamp now) {
+  in_flight_ = true;
+  // A token that goes unanswered may have been somebody else's.
+  if (sent_with_present_token_ == kTokenTries && stream_.received() == 0 && !established()) {
+    token_size_ = 0;
+    sent_with_present_token_ = 0;
+  }
+  stream_.rewind(++flights_ % kFlightsUntilAllAgain == 0);
+  last_sent_ = now;
+  ++sent_with_present_token_;
+  send_at_ = now + interval_;
+  interval_ = std::min(2 * interval_, std::max(kRepeatMax, interval_));
+}
+
+std::size_t Handshake::write_initial(Timestamp now, std::span<std::byte> out) {
+  if (!in_flight_) {
+    if (now < send_at_) return 0;
+    begin_flight(now);
+  }
   wire::LongHeader header;
+  header.type = wire::LongType::initial;
   header.source_id = own_cid_;
   header.attempt = attempt_;
-  header.number = next_number_;
+  header.number = next_number_++;
+  header.token = std::span(token_).first(token_size_);
+  // What the frames leave is zero, that is, PADDING.
   std::array<std::byte, wire::kInitialDatagramMin> frames{};
-  std::size_t size = write_frames(frames);
-  if (role_ == Role::server) {
-    if (!answer_due_) return 0;
+  const auto room = std::span(frames).first(frames.size() - kLongOverhead - token_size_);
+  write_frames(room);
+  in_flight_ = secure() && stream_.has_unsent();
+  return wire::write_long_packet(header, room, out);
+}
+
+std::size_t Handshake::write_answer(std::span<std::byte> out) {
+  if (!answer_due_) return 0;
+  const std::size_t most = std::min(out.size(), wire::kInitialDatagramMin);
+  if (!address_validated_ && may_answer_ < most) {
     answer_due_ = false;
-    header.type = wire::LongType::accept;
-    header.destination_id = peer_cid_;
-  } else {
-    if (now < send_at_) return 0;
-    header.type = wire::LongType::initial;
-    header.token = std::span(token_).first(token_size_);
-    // The rest of the array is zero, that is, PADDING.
-    size = std::max(size, wire::kInitialDatagramMin - 31 - token_size_);
-    last_sent_ = now;
-    ++sent_with_present_token_;
-    send_at_ = now + interval_;
-    interval_ = std::min(2 * interval_, kRepeatMax);
+    return 0;
   }
-  ++next_number_;
-  return wire::write_long_packet(header, std::span(frames).first(size), out);
+  wire::LongHeader header;
+  header.type = wire::LongType::accept;
+  header.destination_id = peer_cid_;
+  header.source_id = own_cid_;
+  header.attempt = attempt_;
+  header.number = next_number_++;
+  std::array<std::byte, wire::kInitialDatagramMin - kLongOverhead> frames;
+  const std::size_t used = write_frames(frames);
+  answer_due_ = secure() && stream_.has_unsent();
+  const std::size_t size = wire::write_long_packet(header, std::span(frames).first(used), out);
+  may_answer_ -= std::min<std::uint64_t>(may_answer_, size);
+  return size;
 }
 
 void Handshake::handle_timeout(Timestamp now) {
+  if (now >= release_at_) {
+    release_at_ = kNever;
+    tls_.reset();
+    stream_ = {};
+  }
   if (now < deadline_) return;
+  if (refused_) return fail(ErrorCode::not_authenticated, *refused_);
   fail(ErrorCode::timed_out,
        heard_anything_
            ? fmt::format("{} answered but set-up did not finish in time", peer_name_)
@@ -188,7 +187,8 @@ void Handshake::handle_timeout(Timestamp now) {
 }
 
 Timestamp Handshake::next_timeout() const noexcept {
-  return answer_due_ ? Timestamp::min() : std::min(send_at_, deadline_);
+  if (answer_due_ || in_flight_) return Timestamp::min();
+  return std::min({send_at_, deadline_, release_at_});
 }
 
 }  // namespace longhaul::connection

@@ -4,29 +4,49 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 
+#include "lib/base/random.hpp"
+#include "lib/connection/handshake_stream.hpp"
 #include "lib/connection/identity.hpp"
+#include "lib/crypto/tls_session.hpp"
 #include "lib/wire/frame.hpp"
 #include "lib/wire/packet.hpp"
 #include "longhaul/time.hpp"
 
 namespace longhaul::connection {
 
-/// Set-up in one round trip, two when the server wants the address proven (lib/wire/README.md, long
-/// packets). Long packets carry the transport parameters and, by offset, the bytes of a handshake
-/// stream, empty until authentication lands. The client repeats its initial; the server answers
-/// each copy, so neither needs an acknowledgement.
+/// Set-up in long packets (lib/wire/README.md), after one more round trip when the server wants the
+/// address proven first. With security they carry a TLS handshake by offset and the transport
+/// parameters go inside; with none they carry the parameters in the clear. The client repeats what
+/// the server has not said it has, and the server answers each copy, so that neither needs another
+/// acknowledgement.
+///
+/// Nothing in a long packet is proven before TLS has finished. What somebody on the way may have
+/// made up ends no attempt by itself: a broken TLS conversation begins anew, and refusals have to
+/// come several times.
 class Handshake {
  public:
   Handshake(const ConnectionConfig& config, Timestamp now);
 
+  /// The peer's parameters are known, and with security the keys: short packets can be opened.
   bool established() const noexcept { return peer_.has_value(); }
+  /// The peer can open ours too. A client with security learns it from the server's first short
+  /// packet: see `on_confirmed`.
+  bool confirmed() const noexcept { return confirmed_; }
+  void on_confirmed(Timestamp now) noexcept;
+
   const wire::TransportParameters& peer() const noexcept { return *peer_; }
   std::uint32_t peer_cid() const noexcept { return peer_cid_; }
   std::uint64_t attempt() const noexcept { return attempt_; }
+  bool secure() const noexcept { return credentials_ != nullptr; }
+  /// Precondition: secure and established just now.
+  crypto::TrafficSecrets secrets() const { return tls_->secrets(); }
+  /// Who the peer has proven to be; empty with security none.
+  const std::string& peer_identity() const noexcept { return peer_identity_; }
 
   /// Why set-up failed, once it has.
   struct Failure {
@@ -35,53 +55,85 @@ class Handshake {
   };
   const std::optional<Failure>& failure() const noexcept { return failure_; }
 
-  /// Server: takes the client's first parameters. False if they are malformed.
-  [[nodiscard]] bool on_initial(std::span<const std::byte> frames);
+  /// Server: the frames of one of the client's initials. False if they are malformed, or of the
+  /// other kind of security.
+  [[nodiscard]] bool on_initial(Timestamp now, std::span<const std::byte> frames);
   /// Client: what a server answered. Packets that do not fit are ignored.
   void on_long_packet(Timestamp now, const wire::LongPacket& packet);
-  void on_version_negotiation(std::span<const std::uint32_t> versions);
+  void on_version_negotiation(Timestamp now, std::span<const std::uint32_t> versions);
   /// Client: an ICMP message, which may be forged, says that nobody listens. Set-up fails once
   /// several have said so for a while and the server has said nothing.
   void on_refusal(Timestamp now);
 
-  /// Writes the long packet that is due; 0 if none is.
+  /// Writes the next long packet that is due; 0 if none is.
   std::size_t write(Timestamp now, std::span<std::byte> out);
   void handle_timeout(Timestamp now);
   Timestamp next_timeout() const noexcept;
   /// Client: round trip of the exchange that succeeded, if it was not repeated meanwhile.
   std::optional<Duration> rtt_sample() const noexcept { return rtt_sample_; }
-  /// Server: another initial of this attempt came; answer it again.
-  void answer_again() noexcept { answer_due_ = true; }
 
  private:
-  std::size_t write_frames(std::span<std::byte> out) const;
-  bool read_frames(std::span<const std::byte> frames,
-                   std::optional<wire::TransportParameters>& parameters);
+  // handshake.cpp
+  void begin_attempt(Timestamp now);
+  void begin_flight(Timestamp now);
+  std::size_t write_initial(Timestamp now, std::span<std::byte> out);
+  std::size_t write_answer(std::span<std::byte> out);
+  std::size_t write_frames(std::span<std::byte> out);
   void fail(ErrorCode code, std::string reason);
+
+  // handshake_receive.cpp
+  bool read_frames(Timestamp now, std::span<const std::byte> frames,
+                   std::optional<wire::TransportParameters>& in_the_clear);
+  void on_retry(Timestamp now, std::span<const std::byte> token);
+  void advance_tls(Timestamp now);
+  void on_tls_failure(Timestamp now);
+  void finish(Timestamp now, const wire::TransportParameters& peer);
+  void on_unproven(Timestamp now, ErrorCode code, std::string reason);
 
   Role role_;
   std::uint32_t own_cid_;
   std::uint32_t peer_cid_;
   std::uint64_t attempt_;
+  bool address_validated_;
+  std::shared_ptr<crypto::Credentials> credentials_;  // null: security none
+  base::Random random_;
   std::string peer_name_;   // for error messages
   std::string peer_where_;  // the same in words
   wire::TransportParameters own_;
+
   std::optional<wire::TransportParameters> peer_;
+  std::string peer_identity_;
+  bool confirmed_ = false;
   std::optional<Failure> failure_;
+
+  std::unique_ptr<crypto::TlsSession> tls_;
+  HandshakeStream stream_;
+  int attempts_ = 0;
+  std::optional<std::string> refused_;  // server: why, while the alert is still repeated
+
   std::array<std::byte, wire::kTokenBytesMax> token_{};
   std::size_t token_size_ = 0;
   std::uint32_t next_number_ = 0;
   bool answer_due_ = false;
+  std::uint64_t may_answer_ = 0;  // server, address not validated: bytes (RFC 9000 §8.1)
   bool heard_anything_ = false;
   int refusals_ = 0;
   Timestamp first_refused_at_{};
+  int unproven_ = 0;
+  Timestamp first_unproven_at_{};
 
+  bool in_flight_ = false;  // client: a flight has begun and is not all written
+  int flights_ = 0;         // of this attempt
   Timestamp send_at_ = kNever;
   Duration interval_{};
   Timestamp deadline_ = kNever;
+  Timestamp release_at_ = kNever;
   Timestamp last_sent_{};
   int sent_with_present_token_ = 0;
   std::optional<Duration> rtt_sample_;
 };
+
+/// Whether the frames of an initial begin a TLS handshake.
+bool begins_tls(std::span<const std::byte> frames);
 
 }  // namespace longhaul::connection

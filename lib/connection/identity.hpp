@@ -2,8 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 
 #include "lib/base/datagram.hpp"
+#include "lib/crypto/aead_protection.hpp"
+#include "lib/crypto/credentials.hpp"
 #include "lib/transfer/messages.hpp"
 #include "lib/wire/packet.hpp"
 #include "longhaul/address.hpp"
@@ -26,7 +29,9 @@ struct ConnectionConfig {
   Duration connect_timeout{};      ///< client
   wire::ResetToken reset_token{};
   std::uint64_t seed = 0;
-  const EndpointConfig* endpoint = nullptr;  ///< outlives the connection
+  const EndpointConfig* endpoint = nullptr;          ///< outlives the connection
+  std::shared_ptr<crypto::Credentials> credentials;  ///< null: security none
+  crypto::AeadLimits aead_limits{};
   congestion::ControllerFactory make_controller = nullptr;
   base::PayloadMode payload_mode = base::PayloadMode::bytes;
   std::uint32_t datagram_max = 65507;  ///< of the backend

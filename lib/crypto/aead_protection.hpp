@@ -33,8 +33,8 @@ class AeadProtection final : public PacketProtection {
   std::uint8_t key_phase() const override;
   void on_acked(Timestamp now, std::uint8_t key_phase, Duration rtt) override;
   bool exhausted() const override;
-  /// Keys renewed so far, of both directions.
-  std::uint64_t key_updates() const;
+  std::string_view name() const override;
+  std::uint64_t key_updates() const override;
 
  private:
   class Impl;

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string_view>
 
 #include "lib/base/datagram.hpp"
 #include "longhaul/time.hpp"
@@ -47,6 +48,11 @@ class PacketProtection {
   virtual void on_acked(Timestamp /*now*/, std::uint8_t /*key_phase*/, Duration /*rtt*/) {}
   /// Too many packets failed to open or a key ran out: the connection must end (RFC 9001 §6.6).
   virtual bool exhausted() const { return false; }
+
+  /// Of the AEAD, as statistics show it; empty without one.
+  virtual std::string_view name() const { return {}; }
+  /// Keys renewed so far, of both directions.
+  virtual std::uint64_t key_updates() const { return 0; }
 };
 
 }  // namespace longhaul::crypto

@@ -51,6 +51,8 @@ connection::ConnectionConfig Endpoint::Impl::new_connection(const SocketAddress&
   result.payload_mode = environment.payload_mode;
   result.datagram_max = static_cast<std::uint32_t>(environment.datagram_max);
   result.departure_times = environment.departure_times;
+  result.credentials = environment.credentials;
+  result.aead_limits = environment.aead_limits;
   return result;
 }
 

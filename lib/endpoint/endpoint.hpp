@@ -13,14 +13,12 @@
 #include <vector>
 
 #include "lib/base/datagram.hpp"
+#include "lib/crypto/aead_protection.hpp"
+#include "lib/crypto/credentials.hpp"
 #include "lib/endpoint/messages.hpp"
 #include "longhaul/config.hpp"
 #include "longhaul/congestion.hpp"
 #include "longhaul/stats.hpp"
-
-namespace longhaul::crypto {
-class Credentials;
-}
 
 namespace longhaul::endpoint {
 
@@ -34,6 +32,7 @@ struct Environment {
   /// The backend honours `TxDatagram::departure`; else packets leave when handed over.
   bool departure_times = false;
   std::shared_ptr<crypto::Credentials> credentials;  ///< null: security none
+  crypto::AeadLimits aead_limits{};
 };
 
 /// Owned by one worker. Drain contract: after any number of inputs at one `now`, call

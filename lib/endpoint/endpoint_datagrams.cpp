@@ -9,6 +9,15 @@
 namespace longhaul::endpoint {
 namespace {
 
+// From here on a new client proves its address first, whatever the configuration says.
+constexpr std::size_t kHalfOpenUnderLoad = 32;
+
+constexpr std::string_view kAsksForSecurity =
+    "this endpoint asks for a key and the client offered none: give it the same key or a "
+    "certificate";
+constexpr std::string_view kHasNoSecurity =
+    "this endpoint has security none and the client asks for a key: give both ends the key";
+
 constexpr std::size_t kShortMin = wire::kCommonHeaderBytes + wire::kCrcBytes;
 
 bool is_reset(std::byte first) noexcept {
@@ -89,9 +98,9 @@ void Endpoint::Impl::handle_long(Timestamp now, const base::RxDatagram& datagram
   if (peek->type == wire::LongType::version_negotiation) {
     const auto versions = wire::read_version_negotiation(datagram.data);
     if (!versions) return drop(DropReason::malformed_header);
-    if (client == nullptr || client->config().attempt != peek->attempt)
+    if (client == nullptr || client->attempt() != peek->attempt)
       return drop(DropReason::unknown_connection);
-    client->handle_version_negotiation(*versions);
+    client->handle_version_negotiation(now, *versions);
     some_done_ = some_done_ || client->done();
     return note(client->config().own_cid);
   }
@@ -116,33 +125,44 @@ void Endpoint::Impl::handle_initial(Timestamp now, const base::RxDatagram& datag
   if (connection::Connection* known =
           connections.by_attempt(datagram.remote, packet.header.attempt)) {
     (void)known->handle_initial(now, packet.frames);
+    some_done_ = some_done_ || known->done();
     return note(known->config().own_cid);
   }
   if (ended_attempts_.contains(now, packet.header.attempt))
     return drop(DropReason::unknown_connection);
-  if (config.validate_addresses) {
-    if (packet.header.token.empty()) return reply_retry(now, datagram, packet);
-    if (!address_validation_.accepts(now, datagram.remote, packet.header.attempt,
-                                     packet.header.token))
-      return drop(DropReason::invalid_token);
-  }
+  half_open_.keep_if([this](std::uint32_t cid) {
+    const connection::Connection* found = connections.by_cid(cid);
+    return found != nullptr && found->connecting();
+  });
+  const bool validated = !packet.header.token.empty();
+  if (!validated && (config.validate_addresses || half_open_.size() >= kHalfOpenUnderLoad))
+    return reply_retry(now, datagram, packet);
+  if (validated && !address_validation_.accepts(now, datagram.remote, packet.header.attempt,
+                                                packet.header.token))
+    return drop(DropReason::invalid_token);
+  if (connection::begins_tls(packet.frames) != (environment.credentials != nullptr))
+    return refuse(now, datagram, packet, wire::CloseCode::refused,
+                  environment.credentials != nullptr ? kAsksForSecurity : kHasNoSecurity);
+  if (half_open_.from(datagram.remote) >= config.handshakes_max_per_source)
+    return drop(DropReason::table_full);
   if (connections.size() >= config.connections_max)
     return refuse(now, datagram, packet, wire::CloseCode::budget,
                   "the endpoint's connections_max is reached");
-  accept(now, datagram, packet);
+  accept(now, datagram, packet, validated);
 }
 
 void Endpoint::Impl::accept(Timestamp now, const base::RxDatagram& datagram,
-                            const wire::LongPacket& packet) {
+                            const wire::LongPacket& packet, bool validated) {
   connection::ConnectionConfig made = new_connection(datagram.remote);
   made.id = kIncomingBit | next_incoming_++;
   made.role = connection::Role::server;
   made.peer_cid = packet.header.source_id;
   made.attempt = packet.header.attempt;
-  made.address_validated = config.validate_addresses;
+  made.address_validated = validated;
   auto connection = std::make_unique<connection::Connection>(made, now, events_, drops);
   if (!connection->handle_initial(now, packet.frames)) return drop(DropReason::malformed_frame);
   connections.insert(std::move(connection));
+  half_open_.add(datagram.remote, made.own_cid);
   note(made.own_cid);
 }
 

@@ -15,6 +15,7 @@
 #include "lib/endpoint/connection_table.hpp"
 #include "lib/endpoint/ended_attempts.hpp"
 #include "lib/endpoint/endpoint.hpp"
+#include "lib/endpoint/half_open.hpp"
 #include "lib/endpoint/stateless_replies.hpp"
 
 namespace longhaul::endpoint {
@@ -56,7 +57,8 @@ class Endpoint::Impl {
   void refuse(Timestamp now, const base::RxDatagram& datagram, const wire::LongPacket& packet,
               wire::CloseCode code, std::string_view reason);
   void reply_reset(Timestamp now, const base::RxDatagram& datagram, std::uint32_t cid);
-  void accept(Timestamp now, const base::RxDatagram& datagram, const wire::LongPacket& packet);
+  void accept(Timestamp now, const base::RxDatagram& datagram, const wire::LongPacket& packet,
+              bool validated);
 
   connection::ConnectionConfig new_connection(const SocketAddress& remote);
   wire::ResetToken reset_token(std::uint32_t cid) const;
@@ -68,6 +70,7 @@ class Endpoint::Impl {
   AddressValidation address_validation_;
   crypto::KeyedHash reset_hash_;
   EndedAttempts ended_attempts_;
+  HalfOpen half_open_;
   StatelessReplies replies_;
   Agenda agenda_;
   std::deque<Event> events_;

@@ -2,6 +2,7 @@
 #include "lib/recovery/send_space.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 #include "lib/base/assert.hpp"
 
@@ -13,6 +14,9 @@ constexpr std::int64_t kPacketTimes = 3;
 // What was learned fades over some 16 RTT.
 constexpr std::int64_t kDecay = 16;
 constexpr std::uint64_t kLatenessMaxUs = 10'000'000;
+// Each costs an ACK and a FLOOR; who lies about a flight of thousands meets one.
+constexpr std::uint64_t kSkipMin = 512;
+constexpr std::uint64_t kSkipSpread = 4096;
 
 // An eighth and three packets on top: the next late packet may be a little later than the last.
 Duration with_margin(Duration lateness, Duration packet_time) {
@@ -23,6 +27,25 @@ Duration with_margin(Duration lateness, Duration packet_time) {
 void SendSpace::on_sent(const SentPacket& packet) {
   if (packet.in_flight) ++in_flight_packets_;
   sent_.append(packet);
+  if (!skips_ || sent_.next() < skip_at_) return;
+  skipped_.insert(sent_.next(), sent_.next() + 1);
+  sent_.append({});
+  skip_at_ = sent_.next() + kSkipMin + skips_->below(kSkipSpread);
+}
+
+void SendSpace::skip_numbers(std::uint64_t seed) {
+  skips_.emplace(seed);
+  skip_at_ = sent_.next() + skips_->below(kSkipMin);
+}
+
+bool SendSpace::claims_skipped(const wire::Ack& ack) const noexcept {
+  for (std::uint64_t number = skipped_.first_member(ack.floor); number <= ack.largest;
+       number = skipped_.first_member(number + 1)) {
+    const auto after = std::ranges::upper_bound(ack.gaps, number, {}, &wire::Gap::first);
+    if (after == ack.gaps.begin() || number - std::prev(after)->first >= std::prev(after)->length)
+      return true;
+  }
+  return false;
 }
 
 void SendSpace::set_minimum_window(Duration packet_time) noexcept {
@@ -35,7 +58,7 @@ AckOutcome SendSpace::on_ack(Timestamp now, const wire::Ack& ack, Duration packe
   lost_out_.clear();
   spurious_out_.clear();
   AckOutcome outcome;
-  if (ack.largest >= sent_.next() || ack.floor > ack.largest) {
+  if (ack.largest >= sent_.next() || ack.floor > ack.largest || claims_skipped(ack)) {
     outcome.valid = false;
     return outcome;
   }
@@ -177,6 +200,7 @@ std::uint64_t SendSpace::confirmed_floor(Timestamp now, Duration smoothed_rtt) n
   if (now - floor_candidate_at_ >= smoothed_rtt) {
     floor_confirmed_ = std::max(floor_confirmed_, floor_candidate_);
     lost_.erase(0, floor_confirmed_);
+    skipped_.erase(0, floor_confirmed_);
     floor_candidate_ = settled_floor();
     floor_candidate_at_ = now;
   }

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "lib/base/interval_set.hpp"
+#include "lib/base/random.hpp"
 #include "lib/recovery/rtt_estimator.hpp"
 #include "lib/recovery/sent_packets.hpp"
 #include "lib/wire/frame.hpp"
@@ -21,7 +23,7 @@ struct Settled {
 
 /// What one acknowledgement changed. The spans live until the next call.
 struct AckOutcome {
-  bool valid = true;  ///< false: it acknowledges what was never sent (optimistic or corrupt peer)
+  bool valid = true;  ///< false: it acknowledges what was never sent (an optimistic peer)
   std::span<const Settled> acked;
   std::span<const Settled> lost;
   std::span<const Settled> spurious;  ///< had been declared lost; only number and sent_at are set
@@ -41,6 +43,9 @@ class SendSpace {
   std::uint64_t next_number() const noexcept { return sent_.next(); }
   /// The packet gets next_number().
   void on_sent(const SentPacket& packet);
+  /// From now on leaves out a number now and then, so that a peer that acknowledges what it has
+  /// not received, to be sent more, is found out (RFC 9000 §21.4).
+  void skip_numbers(std::uint64_t seed);
   /// `packet_time`: how long a full packet takes at the present pacing rate.
   AckOutcome on_ack(Timestamp now, const wire::Ack& ack, Duration packet_time,
                     Duration smoothed_rtt);
@@ -60,6 +65,7 @@ class SendSpace {
   std::uint64_t confirmed_floor(Timestamp now, Duration smoothed_rtt) noexcept;
 
  private:
+  bool claims_skipped(const wire::Ack& ack) const noexcept;
   void settle_received(const wire::Ack& ack);
   void settle_run(std::uint64_t begin, std::uint64_t end);
   void settle_gaps(const wire::Ack& ack);
@@ -72,7 +78,10 @@ class SendSpace {
   SentPackets sent_;
   base::IntervalSet unsettled_;  // numbers below examined_ with unknown fate
   base::IntervalSet lost_;       // declared lost, not yet below the confirmed floor
-  std::uint64_t examined_ = 0;   // end of what acknowledgements have spoken about
+  std::optional<base::Random> skips_;
+  std::uint64_t skip_at_ = 0;
+  base::IntervalSet skipped_;   // left out, not yet below the confirmed floor
+  std::uint64_t examined_ = 0;  // end of what acknowledgements have spoken about
   std::uint64_t in_flight_packets_ = 0;
   Timestamp newest_acked_sent_at_ = Timestamp::min();
   std::uint64_t largest_acked_ = 0;

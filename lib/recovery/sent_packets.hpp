@@ -26,6 +26,7 @@ struct SentPacket {
   std::uint32_t owner_generation = 0;
   std::uint32_t index = 0;
   std::uint8_t layout = 0;
+  std::uint8_t key_phase = 0;
   Content content = Content::none;
   bool outstanding = false;  ///< fate unknown
   bool in_flight = false;    ///< counts for congestion control

@@ -6,7 +6,7 @@
 
 namespace longhaul::wire {
 
-inline constexpr std::uint32_t kVersion = 0x4c480001;
+inline constexpr std::uint32_t kVersion = 0x4c480002;
 
 inline constexpr std::size_t kCommonHeaderBytes = 11;
 inline constexpr std::size_t kSourceHeaderBytes = 18;

@@ -94,8 +94,10 @@ struct PathResponse {
   std::uint64_t data = 0;
 };
 
+/// Bytes of the TLS stream of the sender, and how many of the receiver's it has without a gap.
 struct Handshake {
   std::uint64_t offset = 0;
+  std::uint64_t received = 0;
   std::span<const std::byte> data{};
 };
 
@@ -220,6 +222,8 @@ struct TransportParameters {
   std::uint32_t transfers_max = 1024;
   std::optional<std::array<std::byte, 16>> reset_token;
   bool reference_payload = false;
+  /// The connection ID of the end that says this; only where TLS protects it.
+  std::optional<std::uint32_t> connection_id;
   friend bool operator==(const TransportParameters&, const TransportParameters&) = default;
 };
 

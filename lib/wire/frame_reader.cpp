@@ -88,6 +88,7 @@ bool take(ByteReader& body, PathResponse& frame) noexcept {
 
 bool take(ByteReader& body, Handshake& frame) noexcept {
   frame.offset = body.varint();
+  frame.received = body.varint();
   frame.data = body.rest();
   return true;
 }

@@ -110,6 +110,7 @@ void put_body(ByteWriter& writer, const PathResponse& frame) noexcept {
 
 void put_body(ByteWriter& writer, const Handshake& frame) noexcept {
   writer.varint(frame.offset);
+  writer.varint(frame.received);
   writer.bytes(frame.data);
 }
 

@@ -17,6 +17,7 @@ enum class Id : std::uint16_t {
   transfers_max = 6,
   stateless_reset_token = 7,
   payload_mode = 8,
+  connection_id = 9,
 };
 
 void put_header(base::ByteWriter& writer, Id id, std::uint16_t length) noexcept {
@@ -59,6 +60,9 @@ bool read_value(Id id, base::ByteReader& value, TransportParameters& parameters)
       parameters.reference_payload = mode == 1;
       return mode <= 1;
     }
+    case Id::connection_id:
+      parameters.connection_id = value.u32();
+      return true;
   }
   value.rest();
   return true;
@@ -83,6 +87,7 @@ std::size_t write_transport_parameters(const TransportParameters& parameters,
   // Written in either mode: equal sizes give equal traces.
   put_header(writer, Id::payload_mode, 1);
   writer.u8(parameters.reference_payload ? 1 : 0);
+  if (parameters.connection_id) put(writer, Id::connection_id, *parameters.connection_id);
   return writer.failed() ? 0 : writer.written();
 }
 
@@ -95,7 +100,7 @@ std::optional<TransportParameters> read_transport_parameters(
     const std::uint16_t id = reader.u16();
     base::ByteReader value(reader.bytes(reader.u16()));
     if (reader.failed()) return std::nullopt;
-    if (id >= 1 && id <= static_cast<std::uint16_t>(Id::payload_mode)) {
+    if (id >= 1 && id <= static_cast<std::uint16_t>(Id::connection_id)) {
       if ((seen >> id & 1) != 0) return std::nullopt;
       seen |= 1u << id;
     }

@@ -151,7 +151,7 @@ def garbage_on_the_ports_of_a_test_hurts_nobody(bench):
         expect(report[end]['digest_ok'] and report[end]['bytes'] > 10 << 20, report[end])
 
 
-VERSION = 0x4c480001
+VERSION = 0x4c480002
 
 
 def version_negotiation(datagram):

@@ -39,7 +39,7 @@ class FrameMaker {
       case 6:
         return wire::PathResponse{number()};
       case 7:
-        return wire::Handshake{number(), in_.bytes(in_.u8() & 3)};
+        return wire::Handshake{number(), number(), in_.bytes(in_.u8() & 3)};
       case 8:
         return transfer();
       case 9:

@@ -37,6 +37,7 @@ TEST(Names, every_enumerator_has_one_of_its_own) {
 
 TEST(Names, are_those_of_the_enumerators) {
   EXPECT_EQ(to_string(ErrorCode::cannot_fill_pipe), "cannot_fill_pipe");
+  EXPECT_EQ(to_string(ErrorCode::not_authenticated), "not_authenticated");
   EXPECT_EQ(to_string(Status::completed_partial), "completed_partial");
   EXPECT_EQ(to_string(TrafficClass::scavenger), "scavenger");
   EXPECT_EQ(to_string(Reliability::bounded_loss), "bounded_loss");

@@ -83,7 +83,7 @@ TEST_F(HandshakeTest, an_exchange_of_two_packets_establishes_both_ends) {
   const auto initial = write(client);
   ASSERT_TRUE(initial.has_value());
   EXPECT_EQ(written, wire::kInitialDatagramMin);
-  ASSERT_TRUE(server.on_initial(initial->frames));
+  ASSERT_TRUE(server.on_initial(now, initial->frames));
   EXPECT_TRUE(server.established());
   now += milliseconds(40);
   const auto accept = write(server);
@@ -119,7 +119,7 @@ TEST_F(HandshakeTest, a_repeated_exchange_gives_no_sample_since_nobody_knows_whi
   write(client);
   now += milliseconds(250);
   const auto initial = write(client);
-  ASSERT_TRUE(server.on_initial(initial->frames));
+  ASSERT_TRUE(server.on_initial(now, initial->frames));
   client.on_long_packet(now, *write(server));
   EXPECT_TRUE(client.established());
   EXPECT_FALSE(client.rtt_sample().has_value());
@@ -155,7 +155,7 @@ TEST_F(HandshakeTest, the_longest_token_fits_and_the_datagram_stays_as_large_as_
 
 TEST_F(HandshakeTest, answers_to_another_attempt_or_id_are_ignored) {
   Handshake server(config(Role::server), now);
-  ASSERT_TRUE(server.on_initial(write(client)->frames));
+  ASSERT_TRUE(server.on_initial(now, write(client)->frames));
   const auto accept = *write(server);
   auto wrong = accept;
   wrong.header.attempt = 98;
@@ -180,9 +180,9 @@ TEST_F(HandshakeTest, a_refusal_says_why) {
 TEST_F(HandshakeTest, version_negotiation_ends_an_attempt_that_nothing_else_has_answered) {
   constexpr std::array kOthers{0x1u, 0x2u};
   constexpr std::array kOurs{0x1u, wire::kVersion};
-  client.on_version_negotiation(kOurs);  // who speaks it would not say so
+  client.on_version_negotiation(now, kOurs);  // who speaks it would not say so
   EXPECT_FALSE(client.failure().has_value());
-  client.on_version_negotiation(kOthers);
+  client.on_version_negotiation(now, kOthers);
   ASSERT_TRUE(client.failure().has_value());
   EXPECT_EQ(client.failure()->code, ErrorCode::version_mismatch);
   EXPECT_NE(client.failure()->reason.find("0x00000001, 0x00000002"), std::string::npos);
@@ -194,7 +194,7 @@ TEST_F(HandshakeTest, version_negotiation_after_any_other_answer_is_ignored) {
   retry.header.token = token;
   client.on_long_packet(now, retry);
   constexpr std::array kOthers{0x1u};
-  client.on_version_negotiation(kOthers);
+  client.on_version_negotiation(now, kOthers);
   EXPECT_FALSE(client.failure().has_value());
 }
 
@@ -202,7 +202,7 @@ TEST_F(HandshakeTest, a_peer_of_the_other_payload_mode_is_not_talked_to) {
   ConnectionConfig other = config(Role::server);
   other.payload_mode = base::PayloadMode::reference;
   Handshake server(other, now);
-  EXPECT_FALSE(server.on_initial(write(client)->frames));
+  EXPECT_FALSE(server.on_initial(now, write(client)->frames));
   EXPECT_FALSE(server.established());
 }
 
@@ -211,7 +211,7 @@ TEST_F(HandshakeTest, a_peer_that_takes_only_tiny_datagrams_is_not_talked_to) {
   tiny.datagram_max = 1199;
   Handshake small(tiny, now);
   Handshake server(config(Role::server), now);
-  EXPECT_FALSE(server.on_initial(write(small)->frames));
+  EXPECT_FALSE(server.on_initial(now, write(small)->frames));
 }
 
 TEST_F(HandshakeTest, limits_travel_as_configured) {
@@ -221,7 +221,7 @@ TEST_F(HandshakeTest, limits_travel_as_configured) {
   endpoint.transfers_max = 77;
   Handshake asking(config(Role::client), now);
   Handshake server(config(Role::server), now);
-  ASSERT_TRUE(server.on_initial(write(asking)->frames));
+  ASSERT_TRUE(server.on_initial(now, write(asking)->frames));
   EXPECT_EQ(server.peer().peer_timeout_ms, 700u);
   EXPECT_EQ(server.peer().heartbeat_ms, 140u);
   EXPECT_EQ(server.peer().eager_budget, 123'456u);

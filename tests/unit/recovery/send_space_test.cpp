@@ -264,5 +264,35 @@ TEST_F(SendSpaceTest, a_gap_loses_only_what_is_open_inside_it) {
   EXPECT_EQ(space.in_flight_packets(), 0u);
 }
 
+TEST_F(SendSpaceTest, who_acknowledges_a_number_that_was_left_out_is_found_out) {
+  space.skip_numbers(7);
+  std::uint64_t before = 0;
+  std::vector<std::uint64_t> skipped;
+  for (int i = 0; i < 20'000; ++i) {
+    before = space.next_number();
+    send(i * kPacketTime);
+    if (space.next_number() != before + 1) skipped.push_back(before + 1);
+  }
+  ASSERT_GE(skipped.size(), 20'000u / 4'608);
+  ASSERT_LE(skipped.size(), 20'000u / 512);
+  const std::uint64_t last = space.next_number() - 1;
+  EXPECT_TRUE(ack(0, skipped[0] - 1).valid);
+  EXPECT_FALSE(ack(0, skipped[0]).valid);
+  EXPECT_FALSE(ack(skipped[0] + 1, last).valid) << "the others";
+  std::vector<wire::Gap> honest;
+  for (const std::uint64_t number : skipped) honest.push_back({number, 1});
+  const AckOutcome outcome = ack(0, last, honest);
+  EXPECT_TRUE(outcome.valid);
+  EXPECT_TRUE(outcome.lost.empty());
+  EXPECT_EQ(space.in_flight_packets(), 0u);
+  honest.pop_back();
+  EXPECT_FALSE(ack(0, last, honest).valid);
+  // Once the floor is above them nobody has to speak of them again.
+  const auto floor = [&](Duration when) { return space.confirmed_floor(at(when), kRtt); };
+  floor(10 * kRtt);
+  EXPECT_EQ(floor(20 * kRtt), last + 1);
+  EXPECT_TRUE(ack(last, last).valid);
+}
+
 }  // namespace
 }  // namespace longhaul::recovery

@@ -62,6 +62,7 @@ class FrameGenerator {
   void fill(PathResponse& f) { f.data = random_.next(); }
   void fill(Handshake& f) {
     f.offset = varint();
+    f.received = varint();
     f.data = data();
   }
   void fill(TransportParametersFrame& f) { f.encoded = data(); }

@@ -45,7 +45,7 @@ std::vector<Literal> connection_literals() {
       {FrameType::connection_close, ConnectionClose{3, 16, "no"}, "04 0006 0003 10 02 6e6f"},
       {FrameType::path_challenge, PathChallenge{0x0123456789abcdef}, "05 0008 0123456789abcdef"},
       {FrameType::path_response, PathResponse{0xfedcba9876543210}, "06 0008 fedcba9876543210"},
-      {FrameType::handshake, Handshake{16384, kRecords}, "07 0007 80004000 160301"},
+      {FrameType::handshake, Handshake{16384, 256, kRecords}, "07 0009 80004000 4100 160301"},
       {FrameType::transport_parameters, TransportParametersFrame{kParameters},
        "08 0008 0001 0004 00000578"},
   };

@@ -131,7 +131,7 @@ std::vector<LongLiteral> long_literals() {
         .number = 1,
         .token = kToken},
        hex("01 0000 00 00"),
-       "9a 4c480001 00000000 0a0b0c0d 0102030405060708 00000001 0003 aabbcc | a7218557 |"
+       "9a 4c480002 00000000 0a0b0c0d 0102030405060708 00000001 0003 aabbcc | 2ec824c0 |"
        "01 0000 00 00"},
       {{.type = LongType::retry,
         .reserved = 0,
@@ -141,7 +141,7 @@ std::vector<LongLiteral> long_literals() {
         .number = 0,
         .token = kRetryToken},
        {},
-       "a0 4c480001 0a0b0c0d 00000000 0102030405060708 00000000 0004 deadbeef | 0a655548"},
+       "a0 4c480002 0a0b0c0d 00000000 0102030405060708 00000000 0004 deadbeef | e826e2a8"},
       {{.type = LongType::accept,
         .reserved = 5,
         .destination_id = 0x0a0b0c0d,
@@ -149,7 +149,7 @@ std::vector<LongLiteral> long_literals() {
         .attempt = 0x0102030405060708,
         .number = 2},
        hex("06 0008 fedcba9876543210"),
-       "b5 4c480001 0a0b0c0d 11121314 0102030405060708 00000002 0000 | 7e98cb73 |"
+       "b5 4c480002 0a0b0c0d 11121314 0102030405060708 00000002 0000 | fd855700 |"
        "06 0008 fedcba9876543210"},
   };
 }

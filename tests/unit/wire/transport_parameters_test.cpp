@@ -34,6 +34,7 @@ TransportParameters random_parameters(base::Random& random) {
   p.eager_max = static_cast<std::uint32_t>(random.next());
   p.transfers_max = static_cast<std::uint32_t>(random.next());
   p.reference_payload = random.below(2) == 0;
+  if (random.below(2) == 0) p.connection_id = static_cast<std::uint32_t>(random.next());
   if (random.below(2) == 0) {
     std::ranges::copy(test::random_bytes(random, 16), p.reset_token.emplace().begin());
   }
@@ -51,6 +52,7 @@ TEST(TransportParameters, have_these_bytes) {
   all.transfers_max = 4;
   all.reset_token.emplace().fill(std::byte{0xee});
   all.reference_payload = true;
+  all.connection_id = 0x0a0b0c0d;
   const Bytes bytes =
       hex("0001 0004 000005c0"
           "0002 0004 00000001"
@@ -59,7 +61,8 @@ TEST(TransportParameters, have_these_bytes) {
           "0005 0004 00000003"
           "0006 0004 00000004"
           "0007 0010 eeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee"
-          "0008 0001 01");
+          "0008 0001 01"
+          "0009 0004 0a0b0c0d");
   EXPECT_EQ(written(all), bytes);
   EXPECT_EQ(read_transport_parameters(bytes), all);
 }
@@ -85,19 +88,19 @@ TEST(TransportParameters, any_values_survive_and_any_prefix_is_cut_between_two_o
       ASSERT_EQ(write_transport_parameters(parameters, out), 0u);
       if (read_transport_parameters(memory.copy(std::span(bytes).first(size)))) ++boundaries;
     }
-    ASSERT_EQ(boundaries, 7u + (parameters.reset_token ? 1u : 0u));
+    ASSERT_EQ(boundaries, 7u + (parameters.reset_token ? 1u : 0u) + (parameters.connection_id ? 1u : 0u));
   }
 }
 
 TEST(TransportParameters, unknown_ones_are_ignored_even_twice) {
-  EXPECT_EQ(read_transport_parameters(hex("0009 0003 010203 0009 0000 ffff 0001 aa 0000 0000")),
+  EXPECT_EQ(read_transport_parameters(hex("000a 0003 010203 000a 0000 ffff 0001 aa 0000 0000")),
             TransportParameters{});
 }
 
 TEST(TransportParameters, a_known_one_twice_or_of_another_length_is_malformed) {
   EXPECT_FALSE(read_transport_parameters(hex("0005 0004 00000009 0005 0004 00000009")));
   for (const std::string_view id :
-       {"0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008"}) {
+       {"0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008", "0009"}) {
     EXPECT_FALSE(read_transport_parameters(hex(std::string(id) + "0000"))) << id;
     EXPECT_FALSE(read_transport_parameters(hex(std::string(id) + "0003 000000"))) << id;
     EXPECT_FALSE(read_transport_parameters(hex(std::string(id) + "0011" + std::string(34, '0'))))

@@ -37,7 +37,8 @@ enum {
   LONGHAUL_REFUSED = 14,           ///< the peer said no
   LONGHAUL_NOT_CONTIGUOUS = 15,    ///< tensor memory has gaps between elements
   LONGHAUL_CANNOT_FILL_PIPE = 16,  ///< rate times RTT is more than can be kept track of
-  LONGHAUL_INTERNAL = 17           ///< a broken invariant: our bug
+  LONGHAUL_INTERNAL = 17,          ///< a broken invariant: our bug
+  LONGHAUL_NOT_AUTHENTICATED = 18  ///< wrong key or certificate, on one side or the other
 };
 
 /// How a request stands. Exactly one terminal status (any but pending) ends each.

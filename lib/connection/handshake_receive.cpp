@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+// What we hear, and what we believe of it.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "lib/connection/handshake.hpp"
+
+namespace longhaul::connection {
+namespace {
+
+constexpr std::uint32_t kDatagramMin = 1200;
+// A server that is just being started gets this long, and a forger has to keep it up.
+constexpr int kRefusalsMin = 3;
+constexpr Duration kRefusedFor = std::chrono::seconds(1);
+constexpr Duration kUnprovenFor = std::chrono::milliseconds(600);
+// A key that is wrong is wrong again; a conversation somebody disturbed gets another two.
+constexpr int kAttemptsMax = 3;
+constexpr Duration kAttemptPause = std::chrono::milliseconds(50);
+// A server says no for that long to a client that goes on asking.
+constexpr Duration kRefuseFor = std::chrono::seconds(2);
+// Parts of a flight arrive together; the answer can wait for the rest.
+constexpr Duration kPartOfFlight = std::chrono::milliseconds(5);
+constexpr Duration kRepeatMin = std::chrono::milliseconds(20);
+constexpr std::uint64_t kAmplification = 3;  // RFC 9000 §8.1
+
+constexpr const char* kNoSecurityThere =
+    "the peer answered without security: give it the key too, or ask for security none at both "
+    "ends";
+
+}  // namespace
+
+bool begins_tls(std::span<const std::byte> frames) {
+  std::vector<wire::Gap> scratch;
+  wire::FrameReader reader(frames, scratch);
+  while (const auto frame = reader.next()) {
+    const auto* stream = std::get_if<wire::Handshake>(&*frame);
+    if (stream != nullptr && !stream->data.empty()) return true;
+  }
+  return false;
+}
+
+bool Handshake::read_frames(Timestamp now, std::span<const std::byte> frames,
+                            std::optional<wire::TransportParameters>& in_the_clear) {
+  std::vector<wire::Gap> scratch;
+  wire::FrameReader reader(frames, scratch);
+  while (const auto frame = reader.next()) {
+    if (const auto* encoded = std::get_if<wire::TransportParametersFrame>(&*frame)) {
+      in_the_clear = wire::read_transport_parameters(encoded->encoded);
+      if (!in_the_clear || in_the_clear->max_datagram < kDatagramMin) return false;
+    } else if (const auto* close = std::get_if<wire::ConnectionClose>(&*frame)) {
+      on_unproven(
+          now, ErrorCode::refused,
+          close->reason.empty() ? "the peer refused the connection" : std::string(close->reason));
+    } else if (const auto* stream = std::get_if<wire::Handshake>(&*frame)) {
+      if (secure() ? !stream_.on_frame(*stream) : !stream->data.empty()) return false;
+    } else {
+      return false;
+    }
+  }
+  return !reader.failed();
+}
+
+bool Handshake::on_initial(Timestamp now, std::span<const std::byte> frames) {
+  std::optional<wire::TransportParameters> in_the_clear;
+  if (!secure()) {
+    if (!read_frames(now, frames, in_the_clear) || !in_the_clear) return false;
+    if (in_the_clear->reference_payload != own_.reference_payload) return false;
+    if (!established()) finish(now, *in_the_clear);
+  } else if (tls_ != nullptr) {
+    // Once refused, or done with, a conversation is only said again.
+    if (!read_frames(now, frames, in_the_clear)) return established();
+    if (!refused_) advance_tls(now);
+    stream_.rewind(false);
+  } else {
+    return true;
+  }
+  may_answer_ += kAmplification * wire::kInitialDatagramMin;
+  answer_due_ = true;
+  return true;
+}
+
+void Handshake::on_long_packet(Timestamp now, const wire::LongPacket& packet) {
+  if (role_ != Role::client || failure_) return;
+  if (packet.header.attempt != attempt_ || packet.header.destination_id != own_cid_) return;
+  if (packet.header.type == wire::LongType::retry) return on_retry(now, packet.header.token);
+  if (packet.header.type != wire::LongType::accept) return;
+  if (!secure() && established()) return;
+  heard_anything_ = true;
+  std::optional<wire::TransportParameters> in_the_clear;
+  const std::uint64_t had = stream_.received();
+  if (!read_frames(now, packet.frames, in_the_clear) || failure_) return;
+  if (!secure()) {
+    if (!in_the_clear) return;
+    peer_cid_ = packet.header.source_id;
+    return finish(now, *in_the_clear);
+  }
+  if (tls_ == nullptr) return;
+  if (in_the_clear) return on_unproven(now, ErrorCode::not_authenticated, kNoSecurityThere);
+  if (stream_.received() == had) return;
+  const bool was_established = established();
+  advance_tls(now);
+  if (!established() && !failure_ && stream_.received() > 0)
+    send_at_ = std::min(send_at_, now + kPartOfFlight);
+  else if (!was_established && established())
+    send_at_ = now;
+}
+
+void Handshake::on_retry(Timestamp now, std::span<const std::byte> token) {
+  // One is enough; another would only let somebody on the way keep us busy.
+  if (established() || stream_.received() > 0 || token_size_ > 0 || token.empty()) return;
+  heard_anything_ = true;
+  token_size_ = token.size();
+  std::ranges::copy(token, token_.begin());
+  sent_with_present_token_ = 0;
+  in_flight_ = false;
+  send_at_ = now;
+}
+
+void Handshake::advance_tls(Timestamp now) {
+  const auto bytes = stream_.take();
+  if (bytes.empty()) return;
+  tls_->receive(bytes);
+  tls_->take_output(stream_.outgoing());
+  if (tls_->failure()) return on_tls_failure(now);
+  if (established() || !tls_->finished()) return;
+  const auto peer = wire::read_transport_parameters(tls_->peer_parameters());
+  if (!peer || !peer->connection_id || peer->max_datagram < kDatagramMin ||
+      peer->reference_payload != own_.reference_payload)
+    return fail(ErrorCode::version_mismatch, "the peer's transport parameters make no sense here");
+  peer_identity_ = tls_->peer_identity();
+  peer_cid_ = *peer->connection_id;
+  finish(now, *peer);
+}
+
+void Handshake::on_tls_failure(Timestamp now) {
+  if (confirmed_) return;
+  if (role_ == Role::server) {
+    refused_ = *tls_->failure();
+    deadline_ = now + kRefuseFor;
+    return;
+  }
+  peer_.reset();
+  if (attempts_ == kAttemptsMax) return fail(ErrorCode::not_authenticated, *tls_->failure());
+  attempt_ = random_.next();
+  token_size_ = 0;
+  begin_attempt(now + kAttemptPause);
+}
+
+void Handshake::finish(Timestamp now, const wire::TransportParameters& peer) {
+  peer_ = peer;
+  if (role_ == Role::client && sent_with_present_token_ == 1) rtt_sample_ = now - last_sent_;
+  if (role_ == Role::server || !secure()) return on_confirmed(now);
+  interval_ = rtt_sample_ ? std::max(2 * *rtt_sample_, kRepeatMin) : interval_;
+  flights_ = 0;
+}
+
+void Handshake::on_unproven(Timestamp now, ErrorCode code, std::string reason) {
+  if (!secure()) return fail(code, std::move(reason));
+  if (stream_.received() > 0) return;
+  if (unproven_++ == 0) first_unproven_at_ = now;
+  if (unproven_ >= kRefusalsMin && now - first_unproven_at_ >= kUnprovenFor)
+    fail(code, std::move(reason));
+}
+
+void Handshake::on_refusal(Timestamp now) {
+  if (role_ != Role::client || established() || failure_ || heard_anything_) return;
+  if (refusals_++ == 0) first_refused_at_ = now;
+  if (refusals_ < kRefusalsMin || now - first_refused_at_ < kRefusedFor) return;
+  fail(ErrorCode::refused,
+       fmt::format("nothing listens on {} (a wrong address or port, or no server yet)",
+                   peer_where_));
+}
+
+void Handshake::on_version_negotiation(Timestamp now, std::span<const std::uint32_t> versions) {
+  if (role_ != Role::client || heard_anything_) return;
+  // A server that speaks our version never sends this; the packet is stray or forged.
+  if (std::ranges::find(versions, wire::kVersion) != versions.end()) return;
+  std::string listed;
+  for (const std::uint32_t version : versions)
+    listed += fmt::format("{}{:#010x}", listed.empty() ? "" : ", ", version);
+  on_unproven(
+      now, ErrorCode::version_mismatch,
+      fmt::format("the peer speaks version {}, we speak {:#010x}; bring both to the same release",
+                  listed.empty() ? "none we know" : listed, wire::kVersion));
+}
+
+}  // namespace longhaul::connection

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lib/connection/handshake_stream.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+namespace longhaul::connection {
+namespace {
+
+// Type and length of a frame, offset and received as variable-length integers of at most 4 bytes:
+// both stay below kBytesMax.
+constexpr std::size_t kFrameOverhead = 3 + 4 + 4;
+constexpr std::size_t kEarlyMax = 64;
+
+}  // namespace
+
+std::size_t HandshakeStream::write(std::span<std::byte> out) {
+  if (out.size() < kFrameOverhead) return 0;
+  const std::size_t length = std::min(out_.size() - next_, out.size() - kFrameOverhead);
+  const std::size_t size = wire::write_frame(
+      wire::Handshake{next_, received_, std::span(out_).subspan(next_, length)}, out);
+  if (size > 0) next_ += length;
+  return size;
+}
+
+bool HandshakeStream::on_frame(const wire::Handshake& frame) {
+  if (frame.received > out_.size() || frame.offset > kBytesMax ||
+      frame.data.size() > kBytesMax - frame.offset)
+    return false;
+  acknowledged_ = static_cast<std::size_t>(frame.received);
+  if (frame.data.empty() || frame.offset + frame.data.size() <= received_) return true;
+  // The longer of two pieces that begin alike stays; more pieces than a window of packets only
+  // want us to work.
+  std::vector<std::byte>& kept = early_[frame.offset];
+  if (kept.size() < frame.data.size()) kept.assign(frame.data.begin(), frame.data.end());
+  if (early_.size() > kEarlyMax) early_.erase(std::prev(early_.end()));
+  while (!early_.empty() && early_.begin()->first <= received_) {
+    const auto node = early_.extract(early_.begin());
+    const std::uint64_t end = node.key() + node.mapped().size();
+    if (end <= received_) continue;
+    ready_.insert(ready_.end(),
+                  node.mapped().begin() + static_cast<std::ptrdiff_t>(received_ - node.key()),
+                  node.mapped().end());
+    received_ = end;
+  }
+  return true;
+}
+
+std::vector<std::byte> HandshakeStream::take() {
+  return std::exchange(ready_, {});
+}
+
+}  // namespace longhaul::connection

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <vector>
+
+#include "lib/wire/frame.hpp"
+
+namespace longhaul::connection {
+
+/// The two byte streams of a handshake, carried in pieces that may be lost, late, doubled or cut
+/// anew: what we say is kept until the peer says it has it, what the peer says is put in order.
+class HandshakeStream {
+ public:
+  /// What a peer may be ahead of what we have, and a bound for a whole handshake: certificate
+  /// chains take some ten KiB.
+  static constexpr std::uint64_t kBytesMax = 256 * 1024;
+
+  // Ours.
+  std::vector<std::byte>& outgoing() noexcept { return out_; }
+  bool has_unsent() const noexcept { return next_ < out_.size(); }
+  /// The next packets begin again with what the peer has not said it has, or with everything:
+  /// what it says may be somebody else's.
+  void rewind(bool all) noexcept { next_ = all ? 0 : acknowledged_; }
+  /// Writes a frame with as much of ours as fits, perhaps nothing; returns its size.
+  std::size_t write(std::span<std::byte> out);
+
+  // The peer's.
+  /// False if the frame cannot be: beyond what we ever said, or too much.
+  [[nodiscard]] bool on_frame(const wire::Handshake& frame);
+  /// Takes what is in order now and was not taken before.
+  std::vector<std::byte> take();
+  std::uint64_t received() const noexcept { return received_; }
+
+ private:
+  std::vector<std::byte> out_;
+  std::size_t acknowledged_ = 0;
+  std::size_t next_ = 0;
+  std::uint64_t received_ = 0;  // in order
+  std::vector<std::byte> ready_;
+  std::map<std::uint64_t, std::vector<std::byte>> early_;  // by offset; few
+};
+
+}  // namespace longhaul::connection
