@@ -205,6 +205,12 @@ void Connection::check_failures() {
   life_.closing.finish();
 }
 
+void Connection::check_keys(Timestamp now) {
+  if (protection_->exhausted())
+    end_and_tell(now, Status::internal, wire::CloseCode::internal,
+                 "a packet key is used up: too many forged packets, or no ACK to renew it by");
+}
+
 void Connection::check_poison(Timestamp now, const base::PoisonScope& scope) {
   if (!scope.poisoned() || !life_.closing.is_open()) return;
   const std::string what =

@@ -106,6 +106,7 @@ class Connection {
   void end(Status status, std::string_view reason, ErrorCode error = ErrorCode::closed);
   void end_and_tell(Timestamp now, Status status, wire::CloseCode code, std::string_view reason);
   void check_failures();
+  void check_keys(Timestamp now);
   void check_poison(Timestamp now, const base::PoisonScope& scope);
   bool may_speak() const noexcept;
 

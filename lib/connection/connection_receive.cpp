@@ -48,9 +48,7 @@ void Connection::handle_datagrams(Timestamp now, std::span<base::RxDatagram> bur
     handle_short(now, *job.datagram, *wire::read_short_header(job.datagram->data),
                  job.packet_number);
   }
-  if (protection_->exhausted())
-    end_and_tell(now, Status::internal, wire::CloseCode::internal,
-                 "a packet key is used up: too many forged packets, or no ACK to renew it by");
+  check_keys(now);
   check_poison(now, scope);
 }
 

@@ -85,6 +85,7 @@ std::size_t Connection::poll_transmit(Timestamp now, std::span<base::TxDatagram>
     }
   }
   protection_->seal(shared_.seal_jobs);
+  check_keys(now);
   check_poison(now, scope);
   return burst.used;
 }

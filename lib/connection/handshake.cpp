@@ -118,11 +118,10 @@ std::size_t Handshake::write(Timestamp now, std::span<std::byte> out) {
 
 void Handshake::begin_flight(Timestamp now) {
   in_flight_ = true;
-  // A token that goes unanswered may have been somebody else's.
-  if (sent_with_present_token_ == kTokenTries && stream_.received() == 0 && !established()) {
-    token_size_ = 0;
-    sent_with_present_token_ = 0;
-  }
+  // A token that goes unanswered may have been somebody else's: now and then we ask for another.
+  without_token_ = token_size_ > 0 && sent_with_present_token_ % kTokenTries == kTokenTries - 1 &&
+                   stream_.received() == 0 && !established();
+  asked_for_token_ = asked_for_token_ || without_token_;
   stream_.rewind(++flights_ % kFlightsUntilAllAgain == 0);
   last_sent_ = now;
   ++sent_with_present_token_;
@@ -140,10 +139,11 @@ std::size_t Handshake::write_initial(Timestamp now, std::span<std::byte> out) {
   header.source_id = own_cid_;
   header.attempt = attempt_;
   header.number = next_number_++;
-  header.token = std::span(token_).first(token_size_);
+  const std::size_t token_size = without_token_ ? 0 : token_size_;
+  header.token = std::span(token_).first(token_size);
   // What the frames leave is zero, that is, PADDING.
   std::array<std::byte, wire::kInitialDatagramMin> frames{};
-  const auto room = std::span(frames).first(frames.size() - kLongOverhead - token_size_);
+  const auto room = std::span(frames).first(frames.size() - kLongOverhead - token_size);
   write_frames(room);
   in_flight_ = secure() && stream_.has_unsent();
   return wire::write_long_packet(header, room, out);

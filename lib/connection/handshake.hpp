@@ -87,6 +87,7 @@ class Handshake {
   void on_retry(Timestamp now, std::span<const std::byte> token);
   void advance_tls(Timestamp now);
   void on_tls_failure(Timestamp now);
+  void begin_again(Timestamp now, const std::string& reason);
   void finish(Timestamp now, const wire::TransportParameters& peer);
   void on_unproven(Timestamp now, ErrorCode code, std::string reason);
 
@@ -109,10 +110,13 @@ class Handshake {
   std::unique_ptr<crypto::TlsSession> tls_;
   HandshakeStream stream_;
   int attempts_ = 0;
+  Timestamp first_failed_at_{};
   std::optional<std::string> refused_;  // server: why, while the alert is still repeated
 
   std::array<std::byte, wire::kTokenBytesMax> token_{};
   std::size_t token_size_ = 0;
+  bool without_token_ = false;    // the present flight
+  bool asked_for_token_ = false;  // by such a flight
   std::uint32_t next_number_ = 0;
   bool answer_due_ = false;
   std::uint64_t may_answer_ = 0;  // server, address not validated: bytes (RFC 9000 §8.1)

@@ -15,9 +15,10 @@ constexpr std::uint32_t kDatagramMin = 1200;
 constexpr int kRefusalsMin = 3;
 constexpr Duration kRefusedFor = std::chrono::seconds(1);
 constexpr Duration kUnprovenFor = std::chrono::milliseconds(600);
-// A key that is wrong is wrong again; a conversation somebody disturbed gets another two.
-constexpr int kAttemptsMax = 3;
-constexpr Duration kAttemptPause = std::chrono::milliseconds(50);
+// A key that is wrong is wrong again; a conversation that somebody disturbed may go well later.
+constexpr int kAttemptsMin = 3;
+constexpr Duration kAttemptsFor = std::chrono::milliseconds(800);
+constexpr Duration kAttemptPause = std::chrono::milliseconds(50);  // doubles
 // A server says no for that long to a client that goes on asking.
 constexpr Duration kRefuseFor = std::chrono::seconds(2);
 // Parts of a flight arrive together; the answer can wait for the rest.
@@ -71,8 +72,13 @@ bool Handshake::on_initial(Timestamp now, std::span<const std::byte> frames) {
   } else if (tls_ != nullptr) {
     // Once refused, or done with, a conversation is only said again.
     if (!read_frames(now, frames, in_the_clear)) return established();
+    if (stream_.contradicted() && !established() && !refused_) {
+      // The client says it again and again; what others say comes once.
+      begin_attempt(now);
+      if (!read_frames(now, frames, in_the_clear)) return false;
+    }
     if (!refused_) advance_tls(now);
-    stream_.rewind(false);
+    stream_.rewind(refused_.has_value());
   } else {
     return true;
   }
@@ -98,8 +104,10 @@ void Handshake::on_long_packet(Timestamp now, const wire::LongPacket& packet) {
   }
   if (tls_ == nullptr) return;
   if (in_the_clear) return on_unproven(now, ErrorCode::not_authenticated, kNoSecurityThere);
-  if (stream_.received() == had) return;
   const bool was_established = established();
+  if (stream_.contradicted() && !confirmed_)
+    return begin_again(now, "what came of the handshake contradicts itself");
+  if (stream_.received() == had) return;
   advance_tls(now);
   if (!established() && !failure_ && stream_.received() > 0)
     send_at_ = std::min(send_at_, now + kPartOfFlight);
@@ -109,8 +117,10 @@ void Handshake::on_long_packet(Timestamp now, const wire::LongPacket& packet) {
 
 void Handshake::on_retry(Timestamp now, std::span<const std::byte> token) {
   // One is enough; another would only let somebody on the way keep us busy.
-  if (established() || stream_.received() > 0 || token_size_ > 0 || token.empty()) return;
+  const bool wanted = token_size_ == 0 || asked_for_token_;
+  if (established() || stream_.received() > 0 || !wanted || token.empty()) return;
   heard_anything_ = true;
+  asked_for_token_ = false;
   token_size_ = token.size();
   std::ranges::copy(token, token_.begin());
   sent_with_present_token_ = 0;
@@ -141,11 +151,17 @@ void Handshake::on_tls_failure(Timestamp now) {
     deadline_ = now + kRefuseFor;
     return;
   }
+  begin_again(now, *tls_->failure());
+}
+
+void Handshake::begin_again(Timestamp now, const std::string& reason) {
   peer_.reset();
-  if (attempts_ == kAttemptsMax) return fail(ErrorCode::not_authenticated, *tls_->failure());
+  if (attempts_ == 1) first_failed_at_ = now;
+  if (attempts_ >= kAttemptsMin && now - first_failed_at_ >= kAttemptsFor)
+    return fail(ErrorCode::not_authenticated, reason);
   attempt_ = random_.next();
   token_size_ = 0;
-  begin_attempt(now + kAttemptPause);
+  begin_attempt(now + kAttemptPause * (1 << std::min(attempts_ - 1, 3)));
 }
 
 void Handshake::finish(Timestamp now, const wire::TransportParameters& peer) {

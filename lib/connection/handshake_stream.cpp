@@ -19,36 +19,39 @@ std::size_t HandshakeStream::write(std::span<std::byte> out) {
   if (out.size() < kFrameOverhead) return 0;
   const std::size_t length = std::min(out_.size() - next_, out.size() - kFrameOverhead);
   const std::size_t size = wire::write_frame(
-      wire::Handshake{next_, received_, std::span(out_).subspan(next_, length)}, out);
+      wire::Handshake{next_, received(), std::span(out_).subspan(next_, length)}, out);
   if (size > 0) next_ += length;
   return size;
 }
 
 bool HandshakeStream::on_frame(const wire::Handshake& frame) {
-  if (frame.received > out_.size() || frame.offset > kBytesMax ||
-      frame.data.size() > kBytesMax - frame.offset)
-    return false;
-  acknowledged_ = static_cast<std::size_t>(frame.received);
-  if (frame.data.empty() || frame.offset + frame.data.size() <= received_) return true;
+  if (frame.offset > kBytesMax || frame.data.size() > kBytesMax - frame.offset) return false;
+  // More than we ever said: of an earlier conversation of the same attempt.
+  acknowledged_ = static_cast<std::size_t>(std::min<std::uint64_t>(frame.received, out_.size()));
+  if (frame.offset < received()) {
+    const auto known = std::span(history_).subspan(frame.offset);
+    const std::size_t common = std::min(known.size(), frame.data.size());
+    contradicted_ =
+        contradicted_ || !std::ranges::equal(known.first(common), frame.data.first(common));
+  }
+  if (frame.data.empty() || frame.offset + frame.data.size() <= received()) return true;
   // The longer of two pieces that begin alike stays; more pieces than a window of packets only
   // want us to work.
   std::vector<std::byte>& kept = early_[frame.offset];
   if (kept.size() < frame.data.size()) kept.assign(frame.data.begin(), frame.data.end());
   if (early_.size() > kEarlyMax) early_.erase(std::prev(early_.end()));
-  while (!early_.empty() && early_.begin()->first <= received_) {
+  while (!early_.empty() && early_.begin()->first <= received()) {
     const auto node = early_.extract(early_.begin());
-    const std::uint64_t end = node.key() + node.mapped().size();
-    if (end <= received_) continue;
-    ready_.insert(ready_.end(),
-                  node.mapped().begin() + static_cast<std::ptrdiff_t>(received_ - node.key()),
-                  node.mapped().end());
-    received_ = end;
+    const std::uint64_t known = received() - node.key();
+    if (node.mapped().size() <= known) continue;
+    history_.insert(history_.end(), node.mapped().begin() + static_cast<std::ptrdiff_t>(known),
+                    node.mapped().end());
   }
   return true;
 }
 
-std::vector<std::byte> HandshakeStream::take() {
-  return std::exchange(ready_, {});
+std::span<const std::byte> HandshakeStream::take() {
+  return std::span(history_).subspan(std::exchange(taken_, history_.size()));
 }
 
 }  // namespace longhaul::connection

@@ -29,18 +29,21 @@ class HandshakeStream {
   std::size_t write(std::span<std::byte> out);
 
   // The peer's.
-  /// False if the frame cannot be: beyond what we ever said, or too much.
+  /// False if the frame cannot be: it is too much.
   [[nodiscard]] bool on_frame(const wire::Handshake& frame);
-  /// Takes what is in order now and was not taken before.
-  std::vector<std::byte> take();
-  std::uint64_t received() const noexcept { return received_; }
+  /// Takes what is in order now and was not taken before; valid until the next frame.
+  std::span<const std::byte> take();
+  std::uint64_t received() const noexcept { return history_.size(); }
+  /// What came contradicts what came before: one of them is somebody else's.
+  bool contradicted() const noexcept { return contradicted_; }
 
  private:
   std::vector<std::byte> out_;
   std::size_t acknowledged_ = 0;
   std::size_t next_ = 0;
-  std::uint64_t received_ = 0;  // in order
-  std::vector<std::byte> ready_;
+  std::vector<std::byte> history_;  // in order
+  std::size_t taken_ = 0;           // of it
+  bool contradicted_ = false;
   std::map<std::uint64_t, std::vector<std::byte>> early_;  // by offset; few
 };
 

@@ -59,6 +59,7 @@ class AeadProtection::Impl {
  public:
   Impl(const TrafficSecrets& secrets, const AeadLimits& limits, AeadEngine engine)
       : limits_(limits),
+        cipher_(secrets.cipher),
         send_secret_(secrets.send),
         send_(secrets.cipher, engine),
         receive_{KeySlot(secrets.cipher, engine), KeySlot(secrets.cipher, engine),
@@ -80,6 +81,9 @@ class AeadProtection::Impl {
     return forgeries_ >= limits_.forgeries_max || sealed_ / 2 >= limits_.packets_per_key;
   }
   std::uint8_t send_phase() const noexcept { return send_phase_ & kPhaseMask; }
+  std::string_view name() const noexcept {
+    return cipher_ == PacketCipher::aes_128_gcm ? "aes_128_gcm" : "chacha20_poly1305";
+  }
   std::uint64_t key_updates() const noexcept { return send_phase_ + receive_phase_; }
 
  private:
@@ -94,6 +98,7 @@ class AeadProtection::Impl {
   void turn_receive_keys();
 
   AeadLimits limits_;
+  PacketCipher cipher_;
   Secret send_secret_;
   KeySlot send_;
   std::uint64_t send_phase_ = 0;  // counts on; packets carry its low bits
@@ -238,6 +243,10 @@ void AeadProtection::on_acked(Timestamp now, std::uint8_t key_phase, Duration rt
 
 bool AeadProtection::exhausted() const {
   return impl_->exhausted();
+}
+
+std::string_view AeadProtection::name() const {
+  return impl_->name();
 }
 
 std::uint64_t AeadProtection::key_updates() const {

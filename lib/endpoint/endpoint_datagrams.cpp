@@ -192,14 +192,14 @@ void Endpoint::Impl::reply_retry(Timestamp now, const base::RxDatagram& datagram
 void Endpoint::Impl::refuse(Timestamp now, const base::RxDatagram& datagram,
                             const wire::LongPacket& packet, wire::CloseCode code,
                             std::string_view reason) {
-  std::array<std::byte, 96> frames;
+  std::array<std::byte, 192> frames;
   const std::size_t frames_size =
       wire::write_frame(wire::ConnectionClose{static_cast<std::uint16_t>(code), 0, reason}, frames);
   wire::LongHeader header;
   header.type = wire::LongType::accept;
   header.destination_id = packet.header.source_id;
   header.attempt = packet.header.attempt;
-  std::array<std::byte, 160> bytes;
+  std::array<std::byte, StatelessReplies::kReplyBytesMax> bytes;
   const std::size_t size =
       wire::write_long_packet(header, std::span(frames).first(frames_size), bytes);
   replies_.push(now, datagram.remote, std::span(bytes).first(size));

@@ -17,6 +17,7 @@ namespace longhaul::endpoint {
 /// rationed: who floods us must not make us flood others.
 class StatelessReplies {
  public:
+  static constexpr std::size_t kReplyBytesMax = 256;
   /// False if the ration is used up or the queue is full; the reply is then not sent.
   bool push(Timestamp now, const SocketAddress& to, std::span<const std::byte> bytes);
   bool empty() const noexcept { return queue_.empty(); }
@@ -31,7 +32,7 @@ class StatelessReplies {
   struct Reply {
     SocketAddress to;
     std::size_t size = 0;
-    std::array<std::byte, 160> bytes;
+    std::array<std::byte, kReplyBytesMax> bytes;
   };
   std::deque<Reply> queue_;
   std::int64_t ration_ = kPerSecond / 10;

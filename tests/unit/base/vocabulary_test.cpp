@@ -27,7 +27,7 @@ void expect_distinct_names(unsigned first, unsigned last) {
 }
 
 TEST(Names, every_enumerator_has_one_of_its_own) {
-  expect_distinct_names<ErrorCode>(1, 17);
+  expect_distinct_names<ErrorCode>(1, 18);
   expect_distinct_names<Status>(0, 9);
   expect_distinct_names<TrafficClass>(0, 3);
   expect_distinct_names<Reliability>(0, 2);

@@ -46,7 +46,7 @@ TEST(HandshakeStream, arrives_in_order_and_once_whatever_the_line_does) {
       a.rewind(round % 3 == 2);
       while (a.has_unsent()) {
         ASSERT_TRUE(line.carry(a, b, 20 + random.below(1200), random.below(3) == 0));
-        const Bytes part = b.take();
+        const auto part = b.take();
         arrived.insert(arrived.end(), part.begin(), part.end());
       }
       ASSERT_TRUE(line.carry(b, a, 64, random.below(3) == 0));
@@ -69,15 +69,20 @@ TEST(HandshakeStream, what_comes_early_waits_and_what_comes_twice_is_dropped) {
   EXPECT_EQ(stream.received(), 3u);
   ASSERT_TRUE(stream.on_frame(part(1, 4)));
   ASSERT_TRUE(stream.on_frame(part(0, 6)));
-  EXPECT_EQ(stream.take(), abcdef);
+  EXPECT_TRUE(std::ranges::equal(stream.take(), abcdef));
+  EXPECT_FALSE(stream.contradicted());
+  const Bytes other(2, std::byte{'x'});
+  ASSERT_TRUE(stream.on_frame({3, 0, other}));
+  EXPECT_TRUE(stream.contradicted());
   EXPECT_TRUE(stream.take().empty());
 }
 
 TEST(HandshakeStream, lies_are_refused_and_cost_no_memory) {
   HandshakeStream stream;
   stream.outgoing() = Bytes(100);
-  EXPECT_TRUE(stream.on_frame({0, 100, {}}));
-  EXPECT_FALSE(stream.on_frame({0, 101, {}})) << "we never said that much";
+  EXPECT_TRUE(stream.on_frame({0, 101, {}}));
+  stream.rewind(false);
+  EXPECT_FALSE(stream.has_unsent()) << "no more than all of it";
   const Bytes data(1000);
   EXPECT_FALSE(stream.on_frame({HandshakeStream::kBytesMax, 0, data}));
   EXPECT_FALSE(stream.on_frame({~std::uint64_t{0}, 0, data}));

@@ -28,7 +28,9 @@ class FrameText {
   }
   std::string operator()(const PathChallenge& f) { return line("path_challenge", f.data); }
   std::string operator()(const PathResponse& f) { return line("path_response", f.data); }
-  std::string operator()(const Handshake& f) { return line("handshake", f.offset, f.received, f.data); }
+  std::string operator()(const Handshake& f) {
+    return line("handshake", f.offset, f.received, f.data);
+  }
   std::string operator()(const TransportParametersFrame& f) {
     return line("transport_parameters", f.encoded);
   }

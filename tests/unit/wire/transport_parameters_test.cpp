@@ -88,7 +88,8 @@ TEST(TransportParameters, any_values_survive_and_any_prefix_is_cut_between_two_o
       ASSERT_EQ(write_transport_parameters(parameters, out), 0u);
       if (read_transport_parameters(memory.copy(std::span(bytes).first(size)))) ++boundaries;
     }
-    ASSERT_EQ(boundaries, 7u + (parameters.reset_token ? 1u : 0u) + (parameters.connection_id ? 1u : 0u));
+    ASSERT_EQ(boundaries,
+              7u + (parameters.reset_token ? 1u : 0u) + (parameters.connection_id ? 1u : 0u));
   }
 }
 

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+// Somebody on the way who has no key: flips bits, forges, replays, edits what is said in the clear.
+#include <gtest/gtest.h>
+
+#include "lib/base/byte_writer.hpp"
+#include "lib/base/random.hpp"
+#include "lib/wire/frame.hpp"
+#include "lib/wire/packet.hpp"
+#include "tests/unit/connection/secure_hosts.hpp"
+
+namespace longhaul::endpoint {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr std::size_t kBytes = 500'000;
+
+struct AttackTest : testing::Test {
+  Network network;
+  Host& client = add_secure(network, 1, psk());
+  Host& server = add_secure(network, 2, psk());
+  base::Random random{3};
+
+  std::uint64_t dropped(DropReason reason) const {
+    return server.endpoint.stats().dropped[static_cast<std::size_t>(reason)];
+  }
+  void expect_transfer() {
+    network.transfer(client, server, 1, kBytes);
+    network.run(seconds(20), [&] {
+      return client.status(1) != Status::pending && server.status(1) != Status::pending;
+    });
+    EXPECT_EQ(server.status(1), Status::completed);
+    EXPECT_EQ(client.status(1), Status::completed);
+    EXPECT_TRUE(network.arrived_whole(1));
+    EXPECT_EQ(client.connections.size(), 1u) << "nobody but the ends can close it";
+    EXPECT_EQ(server.connections.size(), 1u);
+  }
+};
+
+TEST_F(AttackTest, a_flipped_bit_anywhere_makes_a_packet_nothing) {
+  network.on_leave = [&](Parcel& parcel) {
+    if (random.below(20) == 0)
+      parcel.bytes[random.below(parcel.bytes.size())] ^= std::byte{1} << random.below(8);
+    return true;
+  };
+  network.connect(client, server);
+  expect_transfer();
+  EXPECT_GT(dropped(DropReason::failed_integrity), 0u);
+}
+
+TEST_F(AttackTest, a_forged_packet_for_every_chunk_changes_nothing) {
+  network.connect(client, server);
+  std::size_t forged = 0;
+  network.on_leave = [&](Parcel& parcel) {
+    const auto header = wire::read_short_header(parcel.bytes);
+    if (wire::is_long(parcel.bytes[0]) || !header || header->type != wire::PacketType::source)
+      return true;
+    std::vector<std::byte> lie = parcel.bytes;
+    for (std::size_t i = wire::kSourceHeaderBytes; i < lie.size(); ++i)
+      lie[i] = static_cast<std::byte>(random.next());
+    network.inject(parcel.from, parcel.to, std::move(lie));  // arrives before the true one
+    ++forged;
+    return true;
+  };
+  expect_transfer();
+  EXPECT_GE(forged, kBytes / 1472);
+  EXPECT_GE(dropped(DropReason::failed_integrity), forged);
+}
+
+TEST_F(AttackTest, what_was_recorded_is_worth_nothing_later) {
+  network.connect(client, server);
+  std::vector<Parcel> recorded;
+  network.on_leave = [&](Parcel& parcel) {
+    recorded.push_back(parcel);
+    return true;
+  };
+  expect_transfer();
+  network.on_leave = [](Parcel&) { return true; };
+  const auto before = server.endpoint.connection_stats(server.opened)->tensor_bytes_verified;
+  for (const Parcel& parcel : recorded) network.inject(parcel.from, parcel.to, parcel.bytes);
+  network.run(seconds(1));
+  EXPECT_GE(dropped(DropReason::duplicate_packet), kBytes / 1472);
+  EXPECT_EQ(server.endpoint.connection_stats(server.opened)->tensor_bytes_verified, before);
+  EXPECT_EQ(server.connections.size(), 1u);
+}
+
+// Recomputes what anybody can.
+void fix_checksum(std::vector<std::byte>& packet) {
+  const std::size_t token =
+      std::to_integer<std::size_t>(packet[25]) << 8 | std::to_integer<std::size_t>(packet[26]);
+  const std::size_t header = wire::kLongHeaderBytes + token;
+  if (header + wire::kCrcBytes > packet.size()) return;
+  base::ByteWriter(std::span(packet).subspan(header, wire::kCrcBytes))
+      .u32(wire::crc32c(std::span(packet).first(header),
+                        std::span(packet).subspan(header + wire::kCrcBytes)));
+}
+
+TEST_F(AttackTest, edited_set_up_packets_delay_it_and_no_more) {
+  int opened = 0;
+  for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+    Network line;
+    Host& from = add_secure(line, 1, psk());
+    Host& to = add_secure(line, 2, psk());
+    base::Random choice(seed);
+    line.on_leave = [&](Parcel& parcel) {
+      if (!wire::is_long(parcel.bytes[0]) || choice.below(10) != 0) return true;
+      const std::size_t end = std::min<std::size_t>(parcel.bytes.size(), 600);
+      parcel.bytes[1 + choice.below(end - 1)] ^= static_cast<std::byte>(1 + choice.below(255));
+      fix_checksum(parcel.bytes);
+      return true;
+    };
+    line.connect(from, to, seconds(10));
+    if (HasFatalFailure()) FAIL() << "seed " << seed;
+    ++opened;
+    line.transfer(from, to, 1, 10'000);
+    line.run(seconds(5), [&] { return to.status(1) != Status::pending; });
+    EXPECT_EQ(to.status(1), Status::completed) << seed;
+  }
+  EXPECT_EQ(opened, 100);
+}
+
+TEST_F(AttackTest, injected_set_up_packets_close_nothing_once_it_is_open) {
+  std::vector<Parcel> set_up;
+  network.on_leave = [&](Parcel& parcel) {
+    if (wire::is_long(parcel.bytes[0])) set_up.push_back(parcel);
+    return true;
+  };
+  network.connect(client, server);
+  network.on_leave = [&](Parcel&) {
+    // Old ones, broken ones, and a refusal in the server's name.
+    Parcel again = set_up[random.below(set_up.size())];
+    if (random.below(2) == 0) {
+      again.bytes[random.below(again.bytes.size())] ^= std::byte{0x55};
+      fix_checksum(again.bytes);
+    }
+    network.inject(again.from, again.to, std::move(again.bytes));
+    return true;
+  };
+  expect_transfer();
+}
+
+TEST_F(AttackTest, a_false_refusal_does_not_end_an_attempt) {
+  network.on_leave = [&](Parcel& parcel) {
+    const auto peek = wire::peek_long(parcel.bytes);
+    if (!peek || peek->type != wire::LongType::initial) return true;
+    std::vector<std::byte> frames(64);
+    frames.resize(wire::write_frame(wire::ConnectionClose{3, 0, "go away"}, frames));
+    wire::LongHeader header;
+    header.type = wire::LongType::accept;
+    header.destination_id = peek->source_id;
+    header.attempt = peek->attempt;
+    std::vector<std::byte> refusal(200);
+    refusal.resize(wire::write_long_packet(header, frames, refusal));
+    network.inject(parcel.to, parcel.from, std::move(refusal));
+    return true;
+  };
+  network.connect(client, server);
+  network.on_leave = [](Parcel&) { return true; };
+  expect_transfer();
+}
+
+}  // namespace
+}  // namespace longhaul::endpoint
