@@ -199,7 +199,7 @@ void AeadProtection::Impl::open(std::span<OpenJob> burst) {
 void AeadProtection::Impl::turn_receive_keys() {
   ++receive_phase_;
   // What was previous becomes next, and its key is gone with that.
-  std::ranges::rotate(receive_, receive_.begin() + kPresent);
+  std::rotate(receive_.begin(), receive_.begin() + kPresent, receive_.end());
   next_secret_ = next_secret(next_secret_);
   receive_[kNext].set(next_secret_);
 }

@@ -74,6 +74,7 @@ std::string refusal_of_chain(X509_STORE_CTX& chain, const std::string& wanted_na
     case X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE:
     case X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN:
     case X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT:
+    case X509_V_ERR_CERT_SIGNATURE_FAILURE:  // a CA of that name, but not that one
       return "no CA we trust signed the peer's certificate (" + subject_of(*leaf) +
              "); add its CA to ours, let the peer send its chain, or pin its fingerprint sha256:" +
              to_string(fingerprint_of(*leaf));

@@ -23,7 +23,8 @@ enum class TlsRole : std::uint8_t { client, server };
 class TlsSession {
  public:
   /// `parameters`: own transport parameters, encoded. `peer`: client only; under this name the
-  /// session is kept for resumption (RFC 8446 §2.2), without early data.
+  /// session is kept for resumption (RFC 8446 §2.2), without early data; "" keeps none.
+  /// `credentials` must outlive the session.
   TlsSession(Credentials& credentials, TlsRole role, std::span<const std::byte> parameters,
              std::string_view peer);
   ~TlsSession();

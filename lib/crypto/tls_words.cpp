@@ -29,6 +29,9 @@ std::string_view certificate_alert(int alert) {
       return "it did not understand it";
     case SSL_AD_UNKNOWN_CA:
       return "it does not trust the CA that signed it";
+    case SSL_AD_DECRYPT_ERROR:
+      return "a signature in our certificate or of our key does not fit, perhaps since its CA has "
+             "the same name and another key";
     case TLS13_AD_CERTIFICATE_REQUIRED:
       return "it got none";
     default:
@@ -53,6 +56,10 @@ std::string peer_has_psk() {
 
 std::string explain_alert(int alert, const TlsCredentials& credentials) {
   const PskKey* const psk = credentials.psk();
+  // The first flight of a PSK handshake has one thing in it that can be illegal: the binder.
+  if (psk != nullptr && (alert == SSL_AD_ILLEGAL_PARAMETER || alert == SSL_AD_DECRYPT_ERROR)) {
+    return other_key(*psk);
+  }
   const std::string_view about_certificate = certificate_alert(alert);
   if (!about_certificate.empty()) {
     if (psk != nullptr) return peer_has_certificates();
@@ -62,10 +69,6 @@ std::string explain_alert(int alert, const TlsCredentials& credentials) {
   if (alert == SSL_AD_UNKNOWN_PSK_IDENTITY) {
     if (psk == nullptr) return peer_has_psk();
     return "the peer has no key called " + psk->identity + std::string(kSameKey);
-  }
-  // The first flight of a PSK handshake has one thing in it that can be illegal: the binder.
-  if (psk != nullptr && (alert == SSL_AD_ILLEGAL_PARAMETER || alert == SSL_AD_DECRYPT_ERROR)) {
-    return other_key(*psk);
   }
   switch (alert) {
     case SSL_AD_HANDSHAKE_FAILURE:

@@ -5,8 +5,10 @@
 #include <openssl/rand.h>
 #include <openssl/x509v3.h>
 
+#include <array>
 #include <cstdlib>
 
+#include "lib/crypto/hex.hpp"
 #include "lib/crypto/openssl.hpp"
 
 namespace longhaul::tests {
@@ -41,10 +43,9 @@ void add_extension(X509& certificate, int kind, const std::string& value) {
   X509_EXTENSION_free(extension);
 }
 
-void set_lifetime(X509& certificate, std::chrono::hours from, std::chrono::hours until) {
-  using std::chrono::seconds;
-  X509_gmtime_adj(X509_getm_notBefore(&certificate), seconds(from).count());
-  X509_gmtime_adj(X509_getm_notAfter(&certificate), seconds(until).count());
+void set_lifetime(X509& certificate, std::chrono::seconds from, std::chrono::seconds until) {
+  X509_gmtime_adj(X509_getm_notBefore(&certificate), from.count());
+  X509_gmtime_adj(X509_getm_notAfter(&certificate), until.count());
 }
 
 X509Ptr blank(const std::string& name, EVP_PKEY& key) {
@@ -82,6 +83,15 @@ std::string pem_of(EVP_PKEY& key) {
   const BioPtr bio(BIO_new(BIO_s_mem()));
   require(PEM_write_bio_PrivateKey(bio.get(), &key, nullptr, nullptr, 0, nullptr, nullptr) == 1);
   return text_of(*bio);
+}
+
+std::string fingerprint_of(const X509& certificate) {
+  std::array<std::byte, 32> digest;
+  unsigned size = 0;
+  require(X509_digest(&certificate, EVP_sha256(), crypto::writable_octets(digest), &size) == 1);
+  std::string text;
+  crypto::append_hex(digest, {}, text);
+  return text;
 }
 
 X509Ptr leaf_of(const CertificateOptions& options, EVP_PKEY& key) {
@@ -128,7 +138,7 @@ Certified Authority::issue(const CertificateOptions& options) const {
   const KeyPtr key = new_key(options.key);
   const X509Ptr certificate = leaf_of(options, *key);
   sign(*certificate, *impl_->certificate, *impl_->key);
-  return {pem_of(*certificate) + impl_->chain_pem, pem_of(*key)};
+  return {pem_of(*certificate) + impl_->chain_pem, pem_of(*key), fingerprint_of(*certificate)};
 }
 
 Authority Authority::intermediate(std::string_view name) const {
@@ -146,7 +156,18 @@ Certified self_signed(const CertificateOptions& options) {
   const KeyPtr key = new_key(options.key);
   const X509Ptr certificate = leaf_of(options, *key);
   sign(*certificate, *certificate, *key);
-  return {pem_of(*certificate), pem_of(*key)};
+  return {pem_of(*certificate), pem_of(*key), fingerprint_of(*certificate)};
+}
+
+std::string encrypted(const std::string& private_key_pem, const std::string& passphrase) {
+  const BioPtr in(
+      BIO_new_mem_buf(private_key_pem.data(), static_cast<int>(private_key_pem.size())));
+  const KeyPtr key(PEM_read_bio_PrivateKey(in.get(), nullptr, nullptr, nullptr));
+  const BioPtr out(BIO_new(BIO_s_mem()));
+  const auto* const phrase = reinterpret_cast<const unsigned char*>(passphrase.data());
+  require(PEM_write_bio_PrivateKey(out.get(), key.get(), EVP_aes_128_cbc(), phrase,
+                                   static_cast<int>(passphrase.size()), nullptr, nullptr) == 1);
+  return text_of(*out);
 }
 
 }  // namespace longhaul::tests

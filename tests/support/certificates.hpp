@@ -12,10 +12,10 @@ namespace longhaul::tests {
 enum class KeyType { p256, ed25519, rsa2048 };
 
 struct CertificateOptions {
-  std::string name = "node";          ///< common name, and DNS or IP name if `listed`
-  bool listed = true;                 ///< in subjectAltName
-  std::chrono::hours valid_from{-1};  ///< from now
-  std::chrono::hours valid_until{24};
+  std::string name = "node";  ///< common name, and DNS or IP name if `listed`
+  bool listed = true;         ///< in subjectAltName
+  std::chrono::seconds valid_from = std::chrono::hours(-1);  ///< from now
+  std::chrono::seconds valid_until = std::chrono::hours(24);
   std::string extended_usage{};  ///< as in openssl.cnf, "serverAuth"; empty: no such extension
   KeyType key = KeyType::p256;
 };
@@ -24,6 +24,7 @@ struct CertificateOptions {
 struct Certified {
   std::string certificate_pem;
   std::string private_key_pem;
+  std::string fingerprint;  ///< of the certificate, 64 hexadecimal digits
 };
 
 /// Signs certificates, also of further authorities.
@@ -47,5 +48,7 @@ class Authority {
 };
 
 Certified self_signed(const CertificateOptions& options);
+/// The key behind a passphrase.
+std::string encrypted(const std::string& private_key_pem, const std::string& passphrase);
 
 }  // namespace longhaul::tests

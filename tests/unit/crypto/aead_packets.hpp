@@ -13,6 +13,7 @@
 namespace longhaul::crypto::test {
 
 using wire::test::Bytes;
+using wire::test::hex;
 using wire::test::random_bytes;
 
 struct Choice {

@@ -2,6 +2,8 @@
 // Two TLS sessions and what goes to and fro between them.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <memory>
 #include <string>
@@ -9,6 +11,7 @@
 #include <vector>
 
 #include "lib/crypto/credentials.hpp"
+#include "lib/crypto/keyed_hash.hpp"
 #include "lib/crypto/tls_session.hpp"
 #include "tests/support/certificates.hpp"
 #include "tests/unit/wire/bytes.hpp"
@@ -32,6 +35,37 @@ inline CertificateKeys keys_of(const tests::Certified& own, std::string ca_pem,
 
 inline std::shared_ptr<Credentials> certificates(const CertificateKeys& keys) {
   return Credentials::from_certificates(keys).value();
+}
+
+inline Fingerprint fingerprint(const tests::Certified& certified) {
+  return parse_fingerprint(certified.fingerprint).value();
+}
+
+/// Certificates of one authority for both ends, each made out to its name.
+struct Pki {
+  tests::Authority authority;
+  tests::Certified client = authority.issue({.name = "client.example"});
+  tests::Certified server = authority.issue({.name = "server.example"});
+
+  CertificateKeys client_keys() const {
+    return keys_of(client, authority.certificate_pem(), "server.example");
+  }
+  CertificateKeys server_keys() const {
+    return keys_of(server, authority.certificate_pem(), "client.example");
+  }
+};
+
+/// Takes what `from` has to say and gives it to `to`; false if there is nothing.
+inline bool move_output(TlsSession& from, TlsSession& to) {
+  Bytes flight;
+  from.take_output(flight);
+  to.receive(flight);
+  return !flight.empty();
+}
+
+/// "" if there is none.
+inline std::string failure_of(const TlsSession& session) {
+  return session.failure().value_or("");
 }
 
 /// Client and server of one handshake.
@@ -67,11 +101,23 @@ struct TlsPair {
   bool both_finished() const {
     return client.finished() && server.finished() && !client.failure() && !server.failure();
   }
+  std::string failures() const {
+    return "client: " + failure_of(client) + "\nserver: " + failure_of(server);
+  }
 };
 
-/// "" if there is none.
-inline std::string failure_of(const TlsSession& session) {
-  return session.failure().value_or("");
+inline bool same(const Secret& a, const Secret& b) {
+  return equal_in_constant_time(a.bytes(), b.bytes());
+}
+
+inline void expect_matching_secrets(const TlsPair& pair) {
+  const TrafficSecrets client = pair.client.secrets();
+  const TrafficSecrets server = pair.server.secrets();
+  EXPECT_EQ(client.cipher, server.cipher);
+  EXPECT_TRUE(same(client.send, server.receive));
+  EXPECT_TRUE(same(client.receive, server.send));
+  EXPECT_FALSE(same(client.send, client.receive));
+  EXPECT_FALSE(same(client.send, Secret()));
 }
 
 }  // namespace longhaul::crypto::test

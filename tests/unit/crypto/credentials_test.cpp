@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lib/crypto/credentials.hpp"
+
+#include <gtest/gtest.h>
+
+#include "tests/unit/crypto/tls_pair.hpp"
+
+namespace longhaul::crypto {
+namespace {
+
+using test::Pki;
+
+std::string refusal(const CertificateKeys& keys) {
+  const auto credentials = Credentials::from_certificates(keys);
+  if (credentials) return "taken";
+  EXPECT_EQ(credentials.error().code, ErrorCode::invalid_argument);
+  EXPECT_NE(credentials.error().context.find("; "), std::string::npos) << "cause and remedy";
+  return credentials.error().context;
+}
+
+class CredentialsTest : public testing::Test {
+ protected:
+  Pki pki_;
+  CertificateKeys keys_ = pki_.client_keys();
+};
+
+TEST_F(CredentialsTest, take_what_fits) {
+  EXPECT_EQ(refusal(keys_), "taken");
+  keys_.private_key_pem = keys_.certificate_pem + keys_.private_key_pem;
+  EXPECT_EQ(refusal(keys_), "taken") << "certificate and key may stand in one file";
+  keys_.certificate_pem = "Certificate:\n  Data:\n" + keys_.private_key_pem;
+  EXPECT_EQ(refusal(keys_), "taken");
+  keys_.ca_pem += pki_.authority.certificate_pem();
+  EXPECT_EQ(refusal(keys_), "taken") << "one CA twice";
+}
+
+TEST_F(CredentialsTest, refuse_a_key_of_another_certificate) {
+  keys_.private_key_pem = pki_.server.private_key_pem;
+  EXPECT_EQ(refusal(keys_),
+            "the private key does not belong to the certificate (CN=client.example); give the key "
+            "it was made with, and put the own certificate first");
+  keys_.private_key_pem = tests::self_signed({.key = tests::KeyType::ed25519}).private_key_pem;
+  EXPECT_TRUE(refusal(keys_).starts_with("the private key does not belong to the certificate"));
+}
+
+TEST_F(CredentialsTest, refuse_what_is_no_pem) {
+  const std::string good = keys_.certificate_pem;
+  for (const std::string& text : {std::string(), std::string("hello"), keys_.private_key_pem}) {
+    keys_.certificate_pem = text;
+    EXPECT_EQ(refusal(keys_),
+              "the own certificate holds no certificate; it must be PEM, -----BEGIN "
+              "CERTIFICATE-----");
+  }
+  keys_.certificate_pem = good + good.substr(0, good.size() / 2);
+  EXPECT_TRUE(refusal(keys_).starts_with("the own certificate: certificate 2 is damaged"))
+      << refusal(keys_);
+  keys_.certificate_pem = good;
+  keys_.certificate_pem[100] = '!';
+  EXPECT_TRUE(refusal(keys_).starts_with("the own certificate: certificate 1 is damaged"));
+  keys_.certificate_pem = good;
+  for (const std::string& text : {std::string(), std::string("hello"), good}) {
+    keys_.private_key_pem = text;
+    EXPECT_EQ(refusal(keys_),
+              "the private key cannot be read; it must be PEM, -----BEGIN PRIVATE KEY-----");
+  }
+}
+
+TEST_F(CredentialsTest, refuse_an_encrypted_key_and_ask_nobody_for_its_passphrase) {
+  keys_.private_key_pem = tests::encrypted(keys_.private_key_pem, "secret");
+  EXPECT_EQ(refusal(keys_), "the private key is encrypted; decrypt it first, openssl pkey does it");
+}
+
+TEST_F(CredentialsTest, refuse_to_believe_anybody_or_nobody) {
+  keys_.ca_pem.clear();
+  EXPECT_EQ(refusal(keys_),
+            "with neither a CA nor a pinned fingerprint no peer could be believed; give one of "
+            "both");
+  keys_.peer_fingerprints = {Fingerprint{}};
+  EXPECT_EQ(refusal(keys_), "taken");
+  keys_.ca_pem = "hello";
+  EXPECT_TRUE(refusal(keys_).starts_with("the list of CAs holds no certificate"));
+}
+
+TEST_F(CredentialsTest, never_show_the_key_in_an_error) {
+  const std::string digits = keys_.private_key_pem.substr(40, 20);
+  keys_.private_key_pem[60] ^= 1;
+  EXPECT_EQ(refusal(keys_).find(digits.substr(0, 8)), std::string::npos);
+}
+
+TEST(PskCredentials, want_a_name_they_can_send) {
+  PskKey key;
+  EXPECT_FALSE(Credentials::from_psk(key));
+  key.identity = "two words";
+  EXPECT_FALSE(Credentials::from_psk(key));
+  key.identity = std::string(64, 'a');
+  EXPECT_TRUE(Credentials::from_psk(key));
+}
+
+}  // namespace
+}  // namespace longhaul::crypto
