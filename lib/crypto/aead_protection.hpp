@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "lib/crypto/aead.hpp"
 #include "lib/crypto/packet_protection.hpp"
 #include "lib/crypto/secrets.hpp"
 
@@ -25,7 +26,9 @@ struct AeadLimits {
 /// the header counts modulo four, and the receiver keeps the previous, the present and the next.
 class AeadProtection final : public PacketProtection {
  public:
-  explicit AeadProtection(const TrafficSecrets& secrets, const AeadLimits& limits = {});
+  /// `engine` must exist here for that cipher (make_aead).
+  explicit AeadProtection(const TrafficSecrets& secrets, const AeadLimits& limits = {},
+                          AeadEngine engine = AeadEngine::fastest);
   ~AeadProtection() override;
   std::size_t overhead() const override;
   void seal(std::span<const SealJob> burst) override;

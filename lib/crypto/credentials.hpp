@@ -14,10 +14,14 @@
 
 namespace longhaul::crypto {
 
+inline constexpr std::size_t kPskIdentityMax = 64;
+/// 1 … kPskIdentityMax of [A-Za-z0-9._-].
+bool is_psk_identity(std::string_view text) noexcept;
+
 /// External pre-shared key (RFC 8446 §2.2, psk_dhe_ke). Its text form is one line,
 /// `longhaul-psk-1 IDENTITY 64-HEX-DIGITS`; empty lines and lines that begin with # are skipped.
 struct PskKey {
-  std::string identity;  ///< 1 … 64 of [A-Za-z0-9._-]
+  std::string identity;  ///< as is_psk_identity wants it
   Secret secret;
 
   static Result<PskKey> parse(std::string_view text);
@@ -28,7 +32,7 @@ struct PskKey {
 };
 
 using Fingerprint = std::array<std::byte, 32>;  ///< SHA-256 of a certificate in DER
-/// "ab:cd:…" or "abcd…", 32 bytes; case does not matter.
+/// "ab:cd:…" or "abcd…", 32 bytes, also behind "sha256:"; case does not matter.
 Result<Fingerprint> parse_fingerprint(std::string_view text);
 std::string to_string(const Fingerprint& fingerprint);
 

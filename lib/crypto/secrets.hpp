@@ -11,6 +11,9 @@ namespace longhaul::crypto {
 /// The AEAD that protects packets; chosen with the TLS cipher suite.
 enum class PacketCipher : std::uint8_t { aes_128_gcm, chacha20_poly1305 };
 
+/// Overwrites in a way no optimiser takes out.
+void wipe(std::span<std::byte> bytes) noexcept;
+
 /// 32 bytes that are wiped when they go. Never printed, never compared but in constant time.
 class Secret {
  public:
