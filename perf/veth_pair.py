@@ -4,6 +4,7 @@
 import contextlib
 import json
 import os
+import secrets
 import subprocess
 import sys
 import tempfile
@@ -105,6 +106,24 @@ class VethPair:
             time.sleep(0.05)
         server.kill()
         sys.exit(f'the server did not start: {server.communicate()[0][-2000:]}')
+
+
+@contextlib.contextmanager
+def security_words(security):
+    """Words that a program of ours needs at both ends. A key is made for this run and goes with
+    it."""
+    if security == 'none':
+        yield ['--security', 'none']
+        return
+    with tempfile.NamedTemporaryFile('w', prefix='longhaul-', suffix='.key') as file:
+        file.write(f'longhaul-psk-1 perf {secrets.token_hex(32)}\n')
+        file.flush()
+        yield ['--key', file.name]
+
+
+def add_security_option(parser):
+    parser.add_argument('--security', choices=('none', 'psk'), default='none',
+                        help='protection of the packets (none)')
 
 
 def build(target, *options):

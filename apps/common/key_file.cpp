@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <string.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -11,6 +12,7 @@
 #include <cerrno>
 #include <cstddef>
 #include <span>
+#include <utility>
 
 #include "apps/common/files.hpp"
 #include "apps/common/units.hpp"
@@ -47,12 +49,21 @@ Result<std::string> read_key(const std::string& path) {
   return key;
 }
 
-/// Gives the file its name only once it is whole, and never takes another's.
 Result<void> make_key(const std::string& path) {
   std::array<char, kKey> key{};
   if (::getrandom(key.data(), key.size(), 0) != static_cast<ssize_t>(key.size())) {
     return fail(ErrorCode::system, "the system gives no random bytes", errno);
   }
+  auto made = make_secret_file(path, {key.data(), key.size()});
+  explicit_bzero(key.data(), key.size());
+  if (!made) return tl::unexpected(std::move(made.error()));
+  return {};
+}
+
+}  // namespace
+
+// The file gets its name only once it is whole, and never takes another's.
+Result<bool> make_secret_file(const std::string& path, std::string_view content) {
   const std::string temporary = fmt::format("{}.new.{}", path, ::getpid());
   ::unlink(temporary.c_str());
   const FileDescriptor fd(
@@ -66,16 +77,15 @@ Result<void> make_key(const std::string& path) {
         cause);
   };
   if (fd.get() < 0) return failed();
-  if (::write(fd.get(), key.data(), key.size()) != static_cast<ssize_t>(key.size())) {
+  if (::write(fd.get(), content.data(), content.size()) != static_cast<ssize_t>(content.size())) {
     return failed();
   }
   if (::fsync(fd.get()) != 0) return failed();
-  if (::link(temporary.c_str(), path.c_str()) != 0 && errno != EEXIST) return failed();
+  const bool taken = ::link(temporary.c_str(), path.c_str()) != 0;
+  if (taken && errno != EEXIST) return failed();
   ::unlink(temporary.c_str());
-  return {};
+  return !taken;
 }
-
-}  // namespace
 
 Result<std::string> read_or_make_key(const std::string& path) {
   struct stat info {};

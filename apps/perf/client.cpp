@@ -49,10 +49,15 @@ Result<Workload> prepare(const Options& options) {
 
 /// What to do about a server that does not answer.
 Error with_hint(const Options& options, Error error) {
-  if (error.code == ErrorCode::refused || error.code == ErrorCode::timed_out) {
+  const bool helped = error.context.find(';') != std::string::npos;
+  if (!helped && (error.code == ErrorCode::refused || error.code == ErrorCode::timed_out)) {
     const bool usual = options.port == Options{}.port;
-    error.context += fmt::format("; start `longhaul-perf -s{}` there",
-                                 usual ? "" : fmt::format(" -p {}", options.port));
+    const std::string_view security = security_name(options);
+    error.context += fmt::format("; start `longhaul-perf -s{}{}` there",
+                                 usual ? "" : fmt::format(" -p {}", options.port),
+                                 security == "psk"    ? " --key FILE"
+                                 : security == "none" ? " --security none"
+                                                      : " --cert FILE ...");
   }
   return error;
 }

@@ -78,7 +78,8 @@ Result<void> ClientTest::transfer() {
   reporter_.on_start({address_toward(options_, endpoint_.local_address(), remote), remote,
                       workload_.plan, true, workload_.source ? stats.controller : "",
                       options_.rate_bps, stats.max_datagram, 0,
-                      endpoint_.stats().value_or(EndpointStats{}).engine});
+                      endpoint_.stats().value_or(EndpointStats{}).engine,
+                      std::string(security_name(options_)), stats.peer_identity, stats.cipher});
   if (auto started = traffic_.start(Clock::now()); !started) return started;
   // The server may have a file to flush, which takes as long as its disk needs; Ctrl-C ends that.
   std::optional<Clock::time_point> deadline;

@@ -49,6 +49,12 @@ constexpr std::array kSpellings{
     Spelling{"rtt_max", "--rtt-max"},
     Spelling{"rate_bps", "-b"},
     Spelling{"mtu_max", "--mtu"},
+    Spelling{"psk_file", "--key"},
+    Spelling{"certificate_file", "--cert"},
+    Spelling{"private_key_file", "--cert-key"},
+    Spelling{"ca_file", "--ca"},
+    Spelling{"peer_name", "--peer-name"},
+    Spelling{"peer_fingerprints", "--peer-fingerprint"},
     Spelling{"leave it unset", "leave it out"},
     Spelling{"or 0 for a fifth", "or left out for a fifth"},
     Spelling{"choose another port", "choose another port with -p"},
@@ -150,6 +156,12 @@ EndpointConfig endpoint_config(const Options& options, const SocketAddress& loca
   config.controller = options.controller;
   config.rate_bps = options.rate_bps;
   config.security = options.security;
+  config.psk_file = options.key_path;
+  config.certificate_file = options.certificate_path;
+  config.private_key_file = options.private_key_path;
+  config.ca_file = options.ca_path;
+  config.peer_name = options.peer_name;
+  config.peer_fingerprints = options.peer_fingerprints;
   config.worker_cpu = options.cpu;
   config.engine = options.engine;
   config.device = options.device;
@@ -171,6 +183,11 @@ EndpointConfig endpoint_config(const Options& options, const SocketAddress& loca
     std::fprintf(stderr, "longhaul: %.*s\n", static_cast<int>(line.size()), line.data());
   };
   return config;
+}
+
+std::string_view security_name(const Options& options) noexcept {
+  if (!options.security.empty()) return options.security;
+  return options.key_path.empty() ? "certificates" : "psk";
 }
 
 Result<SocketAddress> resolve_host(const Options& options, const std::string& host,

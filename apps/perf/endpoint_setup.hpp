@@ -14,6 +14,8 @@ namespace longhaul::apps::perf {
 EndpointConfig endpoint_config(const Options& options, const SocketAddress& local);
 /// Opens it; an error names flags where the library names members of its configuration.
 Result<Endpoint> open_endpoint(const Options& options, const SocketAddress& local);
+/// "psk", "certificates" or "none".
+std::string_view security_name(const Options& options) noexcept;
 /// What the library says about its configuration, in the words of --help.
 std::string in_flags(std::string_view text);
 /// `local`, or where it is a wildcard, the address the system sends from to `remote`.

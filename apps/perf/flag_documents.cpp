@@ -18,6 +18,7 @@ struct Heading {
 constexpr std::array kHeadings{
     Heading{FlagGroup::server, "Server"},
     Heading{FlagGroup::client, "Client"},
+    Heading{FlagGroup::security, "Keys, at both ends"},
     Heading{FlagGroup::either, "Server or client"},
     Heading{FlagGroup::faults, "Faults, put on every datagram this end sends"},
     Heading{FlagGroup::tools, "Tools"},
@@ -25,9 +26,11 @@ constexpr std::array kHeadings{
 
 constexpr std::string_view kIntroduction =
     "longhaul-perf measures how fast tensors cross a line, and proves that they arrive exactly.\n"
-    "Start a server on one machine and a client on another:\n\n"
-    "  longhaul-perf -s\n"
-    "  longhaul-perf -c HOST\n";
+    "Make a key, copy it to the other machine, start a server there and a client here:\n\n"
+    "  longhaul-perf --generate-key longhaul.key\n"
+    "  longhaul-perf -s --key longhaul.key\n"
+    "  longhaul-perf -c HOST --key longhaul.key\n\n"
+    "The examples below leave --key out. On a closed line --security none does without one.\n";
 
 constexpr std::string_view kExamples =
     "Examples\n"
@@ -135,6 +138,7 @@ std::string manual_page() {
       ".SH SYNOPSIS\n"
       "\\fBlonghaul\\-perf \\-s\\fR [\\fIoptions\\fR]\n.br\n"
       "\\fBlonghaul\\-perf \\-c\\fR \\fIHOST\\fR [\\fIoptions\\fR]\n.br\n"
+      "\\fBlonghaul\\-perf \\-\\-generate\\-key\\fR \\fIFILE\\fR\n.br\n"
       "\\fBlonghaul\\-perf \\-\\-make\\-sample\\fR \\fIFILE\\fR\n"
       ".SH DESCRIPTION\n",
       LONGHAUL_PERF_VERSION);

@@ -55,7 +55,8 @@ Result<void> positive(const Duration& duration, std::string_view what) {
 Result<void> become(Options& options, Role role) {
   if (options.role != Role::none && options.role != role) {
     return fail(ErrorCode::invalid_argument,
-                "-s, -c and --make-sample exclude each other; start one process for each");
+                "-s, -c, --make-sample and --generate-key exclude each other; start one process "
+                "for each");
   }
   options.role = role;
   return {};
@@ -199,9 +200,34 @@ Result<void> apply_sample(Options& options, std::string_view value) {
   return become(options, Role::make_sample);
 }
 
+Result<void> apply_new_key(Options& options, std::string_view value) {
+  if (auto path = text<&Options::new_key_path>(options, value); !path) return path;
+  return become(options, Role::generate_key);
+}
+
+Result<void> apply_security(Options& options, std::string_view value) {
+  if (value != "psk" && value != "certificates" && value != "none") {
+    return fail(
+        ErrorCode::invalid_argument,
+        fmt::format("there is no \"{}\"; there are psk, certificates and none", printable(value)));
+  }
+  options.security = value;
+  return {};
+}
+
+Result<void> apply_fingerprints(Options& options, std::string_view value) {
+  for (;;) {
+    const std::size_t comma = value.find(',');
+    options.peer_fingerprints.emplace_back(value.substr(0, comma));
+    if (comma == std::string_view::npos) return {};
+    value.remove_prefix(comma + 1);
+  }
+}
+
 constexpr auto kEither = FlagGroup::either;
 constexpr auto kClient = FlagGroup::client;
 constexpr auto kServer = FlagGroup::server;
+constexpr auto kSecurity = FlagGroup::security;
 constexpr auto kFaults = FlagGroup::faults;
 constexpr auto kTools = FlagGroup::tools;
 
@@ -247,6 +273,26 @@ constexpr std::array kFlags{
     Flag{kClient, '\0', "connect-timeout", "MS", "give up connecting after so many ms (10000)",
          apply_connect_timeout},
 
+    Flag{kSecurity, '\0', "key", "FILE",
+         "pre-shared key, the same at both ends; --generate-key makes one",
+         text<&Options::key_path>},
+    Flag{kSecurity, '\0', "cert", "FILE",
+         "instead: own certificate and its chain (PEM); both ends show one",
+         text<&Options::certificate_path>},
+    Flag{kSecurity, '\0', "cert-key", "FILE", "private key to it (PEM)",
+         text<&Options::private_key_path>},
+    Flag{kSecurity, '\0', "ca", "FILE",
+         "authorities the other end's certificate has to come from (PEM)", text<&Options::ca_path>},
+    Flag{kSecurity, '\0', "peer-name", "NAME",
+         "name it has to be made out to (any that --ca vouches for)", text<&Options::peer_name>},
+    Flag{kSecurity, '\0', "peer-fingerprint", "HEX[,HEX]",
+         "SHA-256 of the only certificates the other end may show, instead of --ca",
+         apply_fingerprints},
+    Flag{kSecurity, '\0', "security", "NAME",
+         "insist on psk or certificates, or do without a key: none, for closed lines, is neither "
+         "encrypted nor authenticated and has to be said (by the key given)",
+         apply_security},
+
     Flag{kEither, 'p', "port", "PORT", "UDP port of the server (5201)", apply_port},
     Flag{kEither, 'B', "bind", "HOST[%DEV]",
          "local address, and interface, to use (any; a server takes IPv4 and IPv6)", apply_bind},
@@ -280,9 +326,6 @@ constexpr std::array kFlags{
          apply_peer_timeout},
     Flag{kEither, '\0', "heartbeat", "SEC", "keep-alive interval (a fifth of --peer-timeout)",
          apply_heartbeat},
-    Flag{kEither, '\0', "security", "NAME",
-         "protection of the packets; only none exists, it is the default and it is warned about",
-         text<&Options::security>},
     Flag{kEither, 'S', "tos", "N",
          "IP type of service of the data this end sends; decimal, 0x.. or octal 0.., such as 40 "
          "for AF11",
@@ -325,6 +368,10 @@ constexpr std::array kFlags{
            return store(o.seed, parse_number(v, std::numeric_limits<std::uint64_t>::max()));
          }},
 
+    Flag{kTools, '\0', "generate-key", "FILE",
+         "make a key for --key, in a new file that only you can read, and exit", apply_new_key},
+    Flag{kTools, '\0', "key-name", "NAME",
+         "name of that key, which the other end sees (this host's)", text<&Options::key_name>},
     Flag{kTools, '\0', "make-sample", "FILE",
          "write a safetensors file with a small transformer's tensors and exit", apply_sample},
     Flag{kTools, '\0', "sample-size", "SIZE", "bytes of its data (64M)",
@@ -344,6 +391,10 @@ constexpr std::array kForeign{
     ForeignFlag{"-f", "--format", "units are chosen by size; -J has plain numbers"},
     ForeignFlag{"-V", "--verbose-output", "say -v for the library's log"},
     ForeignFlag{"-T", "--title", "lines carry no title; keep apart with --logfile"},
+    ForeignFlag{"", "--username", "both ends prove that they have the same key: --key FILE"},
+    ForeignFlag{"", "--rsa-public-key-path", "name a key of both ends: --key FILE"},
+    ForeignFlag{"", "--rsa-private-key-path", "name a key of both ends: --key FILE"},
+    ForeignFlag{"", "--authorized-users-path", "name a key of both ends: --key FILE"},
     ForeignFlag{"", "--bind-dev", "say the interface behind the address: -B 0.0.0.0%eth0"},
     ForeignFlag{"", "--cport", "the client's port is chosen by the system"},
     ForeignFlag{"", "--fq-rate", "limit the rate with -b"},

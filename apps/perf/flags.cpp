@@ -93,6 +93,34 @@ Result<void> check_client(const Options& options) {
   return {};
 }
 
+/// What the library would say too, but before a client has read gigabytes.
+Result<void> check_keys(const Options& options) {
+  const bool certificate = !options.certificate_path.empty() || !options.private_key_path.empty() ||
+                           !options.ca_path.empty() || !options.peer_name.empty() ||
+                           !options.peer_fingerprints.empty();
+  const bool key = !options.key_path.empty();
+  if (options.security.empty() && !key && !certificate) {
+    return conflict(
+        "no key is given, and nothing is assumed; make one, copy it to the other end, and give it "
+        "to both:\n"
+        "    longhaul-perf --generate-key longhaul.key\n"
+        "    --key longhaul.key\n"
+        "or, on a closed line, do without it by name:\n"
+        "    --security none");
+  }
+  if (key && certificate) {
+    return conflict("--key and certificates are two ways to the same end; give one of them");
+  }
+  if (options.security == "none" && (key || certificate)) {
+    return conflict("--security none uses no key; leave out one of them");
+  }
+  if (options.security == "psk" && !key) return conflict("--security psk needs --key FILE");
+  if (options.security == "certificates" && !certificate) {
+    return conflict("--security certificates needs --cert, --cert-key and --ca");
+  }
+  return {};
+}
+
 }  // namespace
 
 Error unknown_option(std::string_view argument) {
@@ -193,10 +221,12 @@ Result<void> check_options(const Options& options) {
             "-A with two cores is for the client, which asks its server for the "
             "second; give a server one");
       }
-      return {};
+      return check_keys(options);
     case Role::client:
-      return check_client(options);
+      if (auto checked = check_client(options); !checked) return checked;
+      return check_keys(options);
     case Role::make_sample:
+    case Role::generate_key:
       return {};
   }
   return {};

@@ -15,7 +15,7 @@
 namespace longhaul::apps::perf {
 
 /// Heading a flag stands under in the help.
-enum class FlagGroup : std::uint8_t { either, client, server, faults, tools };
+enum class FlagGroup : std::uint8_t { either, client, server, security, faults, tools };
 
 struct Flag {
   FlagGroup group;

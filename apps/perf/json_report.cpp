@@ -19,6 +19,9 @@ OrderedJson start_object(const StartInfo& info) {
                         {"bitrate_bps", info.rate_bps},
                         {"max_datagram_bytes", info.max_datagram},
                         {"engine", info.engine},
+                        {"security", info.security},
+                        {"peer_identity", info.peer_identity},
+                        {"cipher", info.cipher},
                         {"parallel", plan.parallel},
                         {"interval_seconds", std::chrono::duration<double>(plan.interval).count()}};
   if (plan.mode == Mode::file) {

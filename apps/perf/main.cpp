@@ -2,7 +2,11 @@
 // longhaul-perf: how fast do tensors cross this line?
 
 #include <fmt/format.h>
+#include <string.h>
+#include <unistd.h>
 
+#include <array>
+#include <cctype>
 #include <csignal>
 #include <cstdio>
 #include <exception>
@@ -25,6 +29,7 @@
 #include "apps/perf/output.hpp"
 #include "apps/perf/report.hpp"
 #include "apps/perf/server.hpp"
+#include "longhaul/security.hpp"
 
 namespace longhaul::apps::perf {
 namespace {
@@ -45,6 +50,43 @@ int make_sample(const Options& options) {
   return 0;
 }
 
+/// This host's name as far as a key may be called so.
+std::string host_name() {
+  std::array<char, 65> text{};
+  if (::gethostname(text.data(), text.size() - 1) != 0) return "longhaul";
+  std::string name;
+  for (const char* at = text.data(); *at != '\0'; ++at) {
+    const bool fits =
+        std::isalnum(static_cast<unsigned char>(*at)) != 0 || *at == '-' || *at == '.';
+    name += fits ? *at : '_';
+  }
+  return name.empty() ? "longhaul" : name;
+}
+
+int generate_key_file(const Options& options) {
+  const std::string name = options.key_name.empty() ? host_name() : options.key_name;
+  auto key = generate_key(name);
+  if (!key) return complain(fmt::format("--key-name: {}", explain(key.error())));
+  const std::string& path = options.new_key_path;
+  const auto made = make_secret_file(path, *key);
+  explicit_bzero(key->data(), key->size());
+  if (!made) return complain(explain(made.error()));
+  if (!*made) {
+    return complain(fmt::format("{} exists; name another file, or remove it if its key is not used",
+                                printable(path)));
+  }
+  std::fputs(fmt::format("{0}: a key named {1} that only you can read. Copy it to the other end in "
+                         "a way nobody can listen to:\n"
+                         "    scp -p {0} HOST:\n"
+                         "Whoever has it may connect. Then there, and here:\n"
+                         "    longhaul-perf -s --key {0}\n"
+                         "    longhaul-perf -c HOST --key {0}\n",
+                         printable(path), name)
+                 .c_str(),
+             stdout);
+  return 0;
+}
+
 std::unique_ptr<Reporter> make_reporter(const Options& options, Output& output) {
   if (options.json_stream) return make_json_stream_reporter(output);
   return options.json ? make_json_reporter(output) : make_text_reporter(output);
@@ -52,8 +94,9 @@ std::unique_ptr<Reporter> make_reporter(const Options& options, Output& output) 
 
 /// Paths keep their meaning when the daemon leaves the folder it was started in.
 void make_paths_absolute(Options& options) {
-  for (std::string* path :
-       {&options.output, &options.logfile, &options.pidfile, &options.reset_key_path}) {
+  for (std::string* path : {&options.output, &options.logfile, &options.pidfile,
+                            &options.reset_key_path, &options.key_path, &options.certificate_path,
+                            &options.private_key_path, &options.ca_path}) {
     if (!path->empty()) *path = std::filesystem::absolute(*path);
   }
 }
@@ -145,6 +188,7 @@ int main_checked(int argc, const char* const* argv) {
       break;
   }
   if (line->options.role == Role::make_sample) return make_sample(line->options);
+  if (line->options.role == Role::generate_key) return generate_key_file(line->options);
   auto status = run(std::move(line->options));
   if (!status) return complain(explain(status.error()));
   return *status;

@@ -13,7 +13,7 @@
 
 namespace longhaul::apps::perf {
 
-enum class Role : std::uint8_t { none, server, client, make_sample };
+enum class Role : std::uint8_t { none, server, client, make_sample, generate_key };
 
 /// Who sends tensors.
 enum class Direction : std::uint8_t {
@@ -57,7 +57,13 @@ struct Options {
   std::optional<Duration> rtt_max;
   std::optional<Duration> peer_timeout;
   std::optional<Duration> heartbeat;
-  std::string security = "none";
+  std::string security;  ///< empty = by the key that is given
+  std::string key_path;
+  std::string certificate_path;
+  std::string private_key_path;
+  std::string ca_path;
+  std::string peer_name;
+  std::vector<std::string> peer_fingerprints;
   std::optional<std::uint8_t> dscp;
   std::optional<unsigned> cpu;
   std::string engine = "auto";
@@ -78,6 +84,8 @@ struct Options {
 
   std::string sample_path;
   std::uint64_t sample_bytes = 64u << 20;
+  std::string new_key_path;
+  std::string key_name;  ///< empty = this host's
 };
 
 inline constexpr Duration kDefaultTime = std::chrono::seconds(10);

@@ -29,6 +29,9 @@ struct StartInfo {
   std::uint32_t max_datagram = 0;
   std::uint64_t test_number = 0;  ///< server: counted from 1
   std::string engine;             ///< what moves this end's datagrams
+  std::string security;           ///< "psk" …
+  std::string peer_identity;      ///< who the other end has proven to be; empty with none
+  std::string cipher;             ///< what seals the packets; empty with none
 };
 
 /// An interval as one end sees it; the receiving end has no `path`.

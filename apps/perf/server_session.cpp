@@ -142,7 +142,8 @@ void ServerSession::start_traffic(Clock::time_point now) {
   reporter_.on_start({address_toward(options_, endpoint_->local_address(), remote), remote, plan_,
                       false, plan_.server_sends() ? stats.controller : "",
                       plan_.server_sends() ? options_.rate_bps : 0, stats.max_datagram,
-                      test_number_, endpoint_->stats().value_or(EndpointStats{}).engine});
+                      test_number_, endpoint_->stats().value_or(EndpointStats{}).engine,
+                      std::string(security_name(options_)), stats.peer_identity, stats.cipher});
   last_moved_ = now;
   enter(State::running, now);
   if (auto started = traffic_->start(now); !started) abandon(explain(started.error()));

@@ -61,6 +61,10 @@ class TextReporter : public Reporter {
   void on_start(const StartInfo& info) override {
     print(fmt::format("Connected to {} from port {}, engine {}\n", to_string(info.remote),
                       info.local.port, info.engine));
+    print(info.security == "none"
+              ? "Security none: packets are neither encrypted nor authenticated\n"
+              : fmt::format("The other end has proven to be {}; packets are sealed with {}\n",
+                            printable(info.peer_identity, 300), info.cipher));
     both_ = info.plan.direction == Direction::both;
     at_client_ = info.at_client;
     const std::string rate =

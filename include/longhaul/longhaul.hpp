@@ -10,6 +10,7 @@
 #include "longhaul/export.hpp"
 #include "longhaul/log.hpp"
 #include "longhaul/result.hpp"
+#include "longhaul/security.hpp"
 #include "longhaul/stats.hpp"
 #include "longhaul/status.hpp"
 #include "longhaul/tensor.hpp"

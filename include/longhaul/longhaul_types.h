@@ -14,7 +14,8 @@ enum {
   LONGHAUL_ABI_VERSION = 1,         ///< of this header; see longhaul_abi_version()
   LONGHAUL_DIMENSIONS_MAX = 8,      ///< of a tensor
   LONGHAUL_STRUCT_SIZE_MAX = 4096,  ///< no struct will ever be larger
-  LONGHAUL_ADDRESS_TEXT_MAX = 80    ///< bytes that hold every address as text, with the final NUL
+  LONGHAUL_ADDRESS_TEXT_MAX = 80,   ///< bytes that hold every address as text, with the final NUL
+  LONGHAUL_KEY_TEXT_MAX = 1024      ///< bytes that hold every key as text, with the final NUL
 };
 
 /// What a call answers: LONGHAUL_OK, or why it changed nothing. C++: ErrorCode.
@@ -177,36 +178,45 @@ typedef struct longhaul_faults {
 /// named by pointers is read during longhaul_endpoint_open() only. Text is NUL-terminated.
 typedef struct longhaul_endpoint_config {
   uint32_t struct_size;
-  longhaul_thread_mode threads;     ///< default: worker threads
-  const char* backend;              ///< NULL (default): "kernel"
-  const longhaul_address* local;    ///< address to bind, port 0: chosen; NULL (default): any IPv4
-  const char* engine;               ///< "mmsg", "io_uring" …; NULL (default): "auto"
-  const char* device;               ///< interface all packets take; NULL (default): by the routes
-  const char* security;             ///< has to be asked for by name; today there is only "none"
-  const char* controller;           ///< "fixed", "cubic"; NULL (default): fixed if rate_bps is set
-  uint64_t rate_bps;                ///< the line's rate in bit/s of UDP payload; default 0: none
-  int64_t rtt_max_ns;               ///< what tables are sized for; default 200 ms
-  uint32_t mtu_max;                 ///< largest IP packet to search for, bytes; default 9000
-  uint32_t mtu_base;                ///< IP packet size before the search, bytes; default 1280
-  int64_t peer_timeout_ns;          ///< a peer silent for so long is lost; default 2 s
-  int64_t heartbeat_ns;             ///< keep-alive; default 0: a fifth of peer_timeout
-  int64_t connect_timeout_ns;       ///< default 10 s
-  uint64_t eager_budget;            ///< bytes for transfers nobody posted for; default 4 MiB
-  uint64_t eager_max;               ///< largest eager transfer, bytes; default 64 KiB
-  uint32_t transfers_max;           ///< a connection and direction; default 32768
-  uint32_t connections_max;         ///< default 1024
-  uint32_t completions_max;         ///< waiting for poll; a power of two; default 65536
-  int32_t worker_cpu;               ///< core of the worker; default -1: the scheduler's choice
-  uint8_t dscp[4];                  ///< of each class, 0 to 63; default 48, 34, 10, 1
-  uint32_t validate_addresses;      ///< 1 (default): new clients prove their address first; or 0
-  uint32_t use_seed;                ///< 1: `seed` counts; default 0: the system's randomness
-  uint32_t reserved;                ///< 0
-  uint64_t seed;                    ///< of connection IDs, tokens and reserved bits
-  const void* stateless_reset_key;  ///< NULL (default): random
+  longhaul_thread_mode threads;   ///< default: worker threads
+  const char* backend;            ///< NULL (default): "kernel"
+  const longhaul_address* local;  ///< address to bind, port 0: chosen; NULL (default): any IPv4
+  const char* engine;             ///< "mmsg", "io_uring" …; NULL (default): "auto"
+  const char* device;             ///< interface all packets take; NULL (default): by the routes
+  const char* security;           ///< "psk", "certificates", "none"; NULL (default): by the key
+  const char* controller;         ///< "fixed", "cubic"; NULL (default): fixed if rate_bps is set
+  uint64_t rate_bps;              ///< the line's rate in bit/s of UDP payload; default 0: none
+  int64_t rtt_max_ns;             ///< what tables are sized for; default 200 ms
+  uint32_t mtu_max;               ///< largest IP packet to search for, bytes; default 9000
+  uint32_t mtu_base;              ///< IP packet size before the search, bytes; default 1280
+  int64_t peer_timeout_ns;        ///< a peer silent for so long is lost; default 2 s
+  int64_t heartbeat_ns;           ///< keep-alive; default 0: a fifth of peer_timeout
+  int64_t connect_timeout_ns;     ///< default 10 s
+  uint64_t eager_budget;          ///< bytes for transfers nobody posted for; default 4 MiB
+  uint64_t eager_max;             ///< largest eager transfer, bytes; default 64 KiB
+  uint32_t transfers_max;         ///< a connection and direction; default 32768
+  uint32_t connections_max;       ///< default 1024
+  uint32_t completions_max;       ///< waiting for poll; a power of two; default 65536
+  int32_t worker_cpu;             ///< core of the worker; default -1: the scheduler's choice
+  uint8_t dscp[4];                ///< of each class, 0 to 63; default 48, 34, 10, 1
+  uint32_t validate_addresses;    ///< 1 (default): new clients prove their address first; or 0
+  uint32_t use_seed;              ///< 1: `seed` counts; default 0: the system's randomness
+  uint32_t handshakes_max_per_source;  ///< under way from one address; more wait; default 64
+  uint64_t seed;                       ///< of connection IDs, tokens and reserved bits
+  const void* stateless_reset_key;     ///< NULL (default): random
   uint64_t stateless_reset_key_bytes;  ///< its length
   const longhaul_faults* inject;       ///< NULL (default): none
   longhaul_log_sink log;               ///< NULL (default): silent
   void* log_context;                   ///< passed to `log`; has to live until the endpoint closed
+  // One kind of key; none at all, and a file of a secret that others can read, are refused.
+  const char* psk;                       ///< the pre-shared key itself: longhaul_generate_key()
+  const char* psk_file;                  ///< or the file that holds it
+  const char* certificate_file;          ///< PEM: own certificate, then its chain
+  const char* private_key_file;          ///< PEM: the key to it, without a passphrase
+  const char* ca_file;                   ///< PEM: who has to vouch for a peer's certificate
+  const char* peer_name;                 ///< whom it has to be made out to; NULL (default): anybody
+  const char* const* peer_fingerprints;  ///< SHA-256, 64 hex digits, of all that peers may show
+  uint64_t peer_fingerprints_count;      ///< how many; default 0: `ca_file` decides
 } longhaul_endpoint_config;
 
 typedef struct longhaul_connect_options {
@@ -318,6 +328,11 @@ typedef struct longhaul_connection_stats {
   int64_t limited_by_receiver_ns;     ///< no posted receive and no eager budget
   int64_t limited_by_application_ns;  ///< nothing to send, or a growing source not ready
   char controller[32];                ///< NUL-terminated
+  /// "psk NAME" or "certificate SUBJECT sha256:FINGERPRINT", who the peer has proven to be; cut to
+  /// fit, NUL-terminated; empty with security none, and until the handshake is over
+  char peer_identity[512];
+  char cipher[32];       ///< what seals the packets, "aes_128_gcm" …; empty as above
+  uint64_t key_updates;  ///< keys renewed, of both directions
 } longhaul_connection_stats;
 
 /// Counters of an endpoint, all workers together.

@@ -27,20 +27,6 @@ tl::unexpected<Error> invalid(std::string context) {
   return fail(ErrorCode::invalid_argument, std::move(context));
 }
 
-Result<void> check_security(const EndpointConfig& config) {
-  if (config.security.empty()) {
-    return invalid(
-        "security is not set, and nothing is assumed: on a closed line ask for it by name with\n"
-        "    config.security = \"none\";\n"
-        "(authentication and encryption are not available yet)");
-  }
-  if (config.security != "none") {
-    return fail(ErrorCode::unsupported, "security \"" + config.security +
-                                            "\" is not available; today there is only \"none\"");
-  }
-  return {};
-}
-
 // Numbers that are no enumerators.
 Result<void> check_choices(const EndpointConfig& config) {
   const AddressFamily family = config.local.family;
@@ -110,6 +96,9 @@ Result<void> check_times(const EndpointConfig& config) {
 Result<void> check_tables(const EndpointConfig& config) {
   if (config.transfers_max == 0) return invalid("transfers_max has to be above zero");
   if (config.connections_max == 0) return invalid("connections_max has to be above zero");
+  if (config.handshakes_max_per_source == 0) {
+    return invalid("handshakes_max_per_source has to be above zero, or nobody gets in");
+  }
   if (!std::has_single_bit(config.completions_max) || config.completions_max < 2) {
     return invalid("completions_max is " + std::to_string(config.completions_max) +
                    ", but has to be a power of two, at least 2");
@@ -182,8 +171,10 @@ std::uint64_t planned_rate_bps(const EndpointConfig& config) noexcept {
 }
 
 Result<CheckedConfig> check_config(EndpointConfig& config) {
-  for (auto* check : {&check_security, &check_choices, &check_packet_sizes, &check_times,
-                      &check_tables, &check_engine}) {
+  const auto security = check_security(config);
+  if (!security) return tl::unexpected(security.error());
+  for (auto* check :
+       {&check_choices, &check_packet_sizes, &check_times, &check_tables, &check_engine}) {
     if (auto result = check(config); !result) return tl::unexpected(result.error());
   }
   if (auto result = check_faults(config.inject); !result) return tl::unexpected(result.error());
@@ -192,6 +183,7 @@ Result<CheckedConfig> check_config(EndpointConfig& config) {
   if (auto result = check_pipe(config); !result) return tl::unexpected(result.error());
 
   CheckedConfig checked;
+  checked.security = *security;
   checked.make_controller = *factory;
   checked.memory_budget = endpoint::Endpoint::memory_budget(config, checked.arithmetic);
   return checked;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 
+#include "lib/api/security_check.hpp"
 #include "longhaul/config.hpp"
 #include "longhaul/congestion.hpp"
 #include "longhaul/result.hpp"
@@ -12,6 +13,7 @@ namespace longhaul::api {
 
 /// What a configuration comes to.
 struct CheckedConfig {
+  Security security = Security::none;
   congestion::ControllerFactory make_controller = nullptr;
   std::uint64_t memory_budget = 0;
   std::string arithmetic;  ///< how the budget was computed

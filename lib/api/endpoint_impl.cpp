@@ -15,6 +15,7 @@
 
 #include "lib/api/backend_factory.hpp"
 #include "lib/api/entry.hpp"
+#include "lib/api/wipe.hpp"
 #include "lib/endpoint/endpoint.hpp"
 
 namespace longhaul::api {
@@ -56,9 +57,13 @@ std::size_t largest_datagram(const EndpointConfig& config, const io::Backend& ba
 }  // namespace
 
 Result<std::shared_ptr<EndpointImpl>> EndpointImpl::open(EndpointConfig config) {
+  const Wiper wiper(config.psk);
   try {
     const auto checked = check_config(config);
     if (!checked) return tl::unexpected(checked.error());
+    auto keys = load_credentials(config, checked->security);
+    if (!keys) return tl::unexpected(keys.error());
+    wipe(config.psk);
     const auto seed = config.seed ? Result<std::uint64_t>(*config.seed) : system_seed();
     if (!seed) return tl::unexpected(seed.error());
     auto backend = open_backend(config);
@@ -68,6 +73,7 @@ Result<std::shared_ptr<EndpointImpl>> EndpointImpl::open(EndpointConfig config) 
     foundation.backend = with_faults(std::move(*backend), config, *seed, foundation.payload_mode);
     foundation.clock = std::make_shared<runtime::MachineClock>();
     foundation.seed = *seed;
+    foundation.keys = std::move(*keys);
     return start(std::move(config), *checked, std::move(foundation));
   } catch (const std::bad_alloc&) {
     return fail(ErrorCode::budget_exceeded, "out of memory");
@@ -83,8 +89,9 @@ Result<std::shared_ptr<EndpointImpl>> EndpointImpl::start(EndpointConfig config,
                                             std::to_string(datagram) +
                                             " bytes only; the handshake needs 1200");
   }
+  const std::string keys = foundation.keys.description;
   auto impl = std::make_shared<EndpointImpl>(std::move(config), checked, std::move(foundation));
-  impl->log_opening(checked);
+  impl->log_opening(checked, keys);
   if (auto launched = impl->launch(); !launched) return tl::unexpected(launched.error());
   return impl;
 }
@@ -109,6 +116,7 @@ EndpointImpl::EndpointImpl(EndpointConfig config, const CheckedConfig& checked,
   environment.datagram_max = largest_datagram(config_, *foundation.backend);
   environment.departure_times = foundation.backend->capabilities().departure_times;
   environment.family = local_.family;
+  environment.credentials = std::move(foundation.keys.credentials);
   runtime::WorkerOptions options;
   options.datagram_max = environment.datagram_max;
   options.payload_mode = foundation.payload_mode;
@@ -132,9 +140,13 @@ EndpointImpl::~EndpointImpl() {
   completions_.forget_descriptor();
 }
 
-void EndpointImpl::log_opening(const CheckedConfig& checked) const {
-  logger_.log(LogLevel::warning,
-              "security is none: anybody on the line can read and change what is sent");
+void EndpointImpl::log_opening(const CheckedConfig& checked, std::string_view keys) const {
+  if (checked.security == Security::none) {
+    logger_.log(LogLevel::warning,
+                "security is none: anybody on the line can read and change what is sent");
+  } else {
+    logger_.log(LogLevel::info, "security: own key is " + std::string(keys));
+  }
   logger_.log(LogLevel::info, "budget: " + checked.arithmetic + "; the endpoint itself " +
                                   std::to_string((own_memory_ >> 20) + 1) + " MiB");
 }

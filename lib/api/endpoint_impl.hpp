@@ -12,6 +12,7 @@
 
 #include "lib/api/completion_queue.hpp"
 #include "lib/api/config_check.hpp"
+#include "lib/api/credential_files.hpp"
 #include "lib/api/event_router.hpp"
 #include "lib/api/logger.hpp"
 #include "lib/api/region_table.hpp"
@@ -45,6 +46,7 @@ struct Foundation {
   std::unique_ptr<io::Backend> backend;
   std::shared_ptr<const runtime::Clock> clock;
   std::uint64_t seed = 0;
+  LoadedCredentials keys;
   base::PayloadMode payload_mode = base::PayloadMode::bytes;
   std::shared_ptr<Driver> driver;  ///< none: a worker thread, or the caller
 };
@@ -57,7 +59,7 @@ class EndpointImpl final : public std::enable_shared_from_this<EndpointImpl> {
  public:
   /// A real endpoint.
   static Result<std::shared_ptr<EndpointImpl>> open(EndpointConfig config);
-  /// An endpoint on a given foundation; `config` has been checked.
+  /// An endpoint on a given foundation; `config` has been checked and its keys loaded and wiped.
   static Result<std::shared_ptr<EndpointImpl>> start(EndpointConfig config,
                                                      const CheckedConfig& checked,
                                                      Foundation foundation);
@@ -110,7 +112,7 @@ class EndpointImpl final : public std::enable_shared_from_this<EndpointImpl> {
   class Entry;
 
   Result<void> launch();
-  void log_opening(const CheckedConfig& checked) const;
+  void log_opening(const CheckedConfig& checked, std::string_view keys) const;
   void run_worker();
   void end_worker();
   void fail_worker(std::string_view why, std::uint32_t inside);

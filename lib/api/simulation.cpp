@@ -8,6 +8,7 @@
 #include "lib/api/backend_factory.hpp"
 #include "lib/api/config_check.hpp"
 #include "lib/api/endpoint_impl.hpp"
+#include "lib/api/wipe.hpp"
 #include "lib/base/random.hpp"
 #include "lib/io/sim/due_heap.hpp"
 #include "lib/runtime/clock.hpp"
@@ -106,6 +107,7 @@ class Simulation::Impl {
 };
 
 Result<Endpoint> Simulation::Impl::open(sim::HostId host, EndpointConfig config) {
+  const Wiper wiper(config.psk);
   auto backend = network_.open_backend(host, config.local.port);
   if (!backend) return tl::unexpected(backend.error());
   config.local = (*backend)->local_address();
@@ -113,6 +115,9 @@ Result<Endpoint> Simulation::Impl::open(sim::HostId host, EndpointConfig config)
   config.worker_cpu.reset();
   const auto checked = check_config(config);
   if (!checked) return tl::unexpected(checked.error());
+  auto keys = load_credentials(config, checked->security);
+  if (!keys) return tl::unexpected(keys.error());
+  wipe(config.psk);
 
   const std::uint64_t drawn = seeds_.next();
   Foundation foundation;
@@ -120,6 +125,7 @@ Result<Endpoint> Simulation::Impl::open(sim::HostId host, EndpointConfig config)
   foundation.backend = with_faults(std::move(*backend), config, foundation.seed, mode_);
   foundation.clock = clock_;
   foundation.payload_mode = mode_;
+  foundation.keys = std::move(*keys);
   const auto node = std::make_shared<Node>();
   foundation.driver = node;
   const std::uint16_t port = config.local.port;

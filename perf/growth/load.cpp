@@ -34,6 +34,8 @@ struct Options {
   std::string peer;  // empty: receive
   std::string address = "0.0.0.0";
   std::string pidfile;  // empty: none
+  std::string security;
+  std::string key;  // empty: none
   std::uint16_t port = 5201;
   std::size_t connections = 1;
   std::size_t outstanding = 16;  // all connections together
@@ -105,7 +107,8 @@ class Load {
     resident_before_ = resident_bytes();
     EndpointConfig config;
     config.local = *SocketAddress::parse(options.address, receives() ? options.port : 0);
-    config.security = "none";
+    config.security = options.security;
+    config.psk_file = options.key;
     config.rtt_max = milliseconds(options.rtt_max_ms);
     config.rate_bps = options.rate_mbps * 1'000'000;
     config.connections_max = static_cast<std::uint32_t>(options.connections);
@@ -229,6 +232,8 @@ int main(int argc, char** argv) {
   app.add_option("--address", options.address, "local address (0.0.0.0)");
   app.add_option("--port", options.port, "UDP port of the receiver (5201)");
   app.add_option("--pidfile", options.pidfile, "receiver: written once it listens");
+  app.add_option("--security", options.security, "of the packets, by name: none");
+  app.add_option("--key", options.key, "pre-shared key of both sides");
   app.add_option("--connections", options.connections, "connections (1)")
       ->check(CLI::PositiveNumber);
   app.add_option("--outstanding", options.outstanding,

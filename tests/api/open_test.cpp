@@ -26,12 +26,48 @@ TEST(Open, gives_an_address_with_the_port_the_system_chose) {
   EXPECT_EQ(endpoint->local_address(), loopback(endpoint->local_address().port));
 }
 
-TEST(Open, without_security_says_the_line_that_fixes_it) {
+TEST(Open, without_security_says_the_lines_that_fix_it) {
   EndpointConfig config = test_config();
   config.security.clear();
-  expect_refused(config, ErrorCode::invalid_argument, {"config.security = \"none\""});
+  expect_refused(config, ErrorCode::invalid_argument,
+                 {"longhaul-perf --generate-key FILE", "config.psk_file = \"FILE\";",
+                  "config.security = \"none\";"});
   config.security = "psk";
-  expect_refused(config, ErrorCode::unsupported, {"psk", "none"});
+  expect_refused(config, ErrorCode::invalid_argument, {"psk_file"});
+  config.handshakes_max_per_source = 0;
+  config.security = "none";
+  expect_refused(config, ErrorCode::invalid_argument, {"handshakes_max_per_source"});
+}
+
+TEST(Open, a_key_is_made_taken_and_never_shown) {
+  const auto key = generate_key("lab-7");
+  ASSERT_TRUE(key) << why(key);
+  EndpointConfig config = test_config();
+  config.security.clear();
+  config.psk = *key;
+  std::string log;
+  config.log = [&](LogLevel, std::string_view line) { (log += line) += '\n'; };
+  const auto endpoint = Endpoint::open(config);
+  ASSERT_TRUE(endpoint) << why(endpoint);
+  EXPECT_NE(log.find("psk lab-7"), std::string::npos) << log;
+  EXPECT_EQ(log.find("security is none"), std::string::npos) << log;
+  const std::string digits = key->substr(key->find_last_of(' ') + 1, 64);
+  EXPECT_EQ(digits.find_first_not_of("0123456789abcdef"), std::string::npos) << digits;
+  EXPECT_EQ(log.find(digits), std::string::npos);
+}
+
+TEST(Open, keys_that_are_none_are_refused_without_being_repeated) {
+  EndpointConfig config = test_config();
+  config.security.clear();
+  config.psk = "longhaul-psk-1 lab 0123456789abcdef";
+  expect_refused(config, ErrorCode::invalid_argument, {"psk: "});
+  const auto endpoint = Endpoint::open(config);
+  EXPECT_EQ(why(endpoint).find("0123456789"), std::string::npos) << why(endpoint);
+  config.psk.clear();
+  config.psk_file = "/no/such/file";
+  expect_refused(config, ErrorCode::invalid_argument, {"psk_file /no/such/file"});
+  EXPECT_FALSE(generate_key("not a name"));
+  EXPECT_FALSE(generate_key(""));
 }
 
 TEST(Open, warns_of_missing_security_and_prints_the_budget) {

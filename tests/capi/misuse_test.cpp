@@ -41,7 +41,22 @@ class Misuse : public CPair {
 
 TEST_F(Misuse, configurations_that_mean_nothing_are_refused_with_the_remedy) {
   refuse_config([](auto& config) { config.security = nullptr; }, "config.security = \"none\"");
-  refuse_config([](auto& config) { config.security = "psk"; }, "psk", LONGHAUL_UNSUPPORTED);
+  refuse_config([](auto& config) { config.security = nullptr; }, "config.psk_file = \"FILE\"");
+  refuse_config([](auto& config) { config.security = "psk"; }, "psk_file");
+  refuse_config([](auto& config) { config.security = "tls"; }, "psk, certificates, none");
+  refuse_config([](auto& config) { config.psk_file = "/k"; }, "psk_file is set");
+  refuse_config([](auto& config) { config.psk = "longhaul-psk-1 a b"; }, "psk is set");
+  refuse_config([](auto& config) { config.ca_file = "/ca.pem"; }, "ca_file is set");
+  refuse_config([](auto& config) { config.peer_fingerprints_count = 2; }, "NULL, but there are 2");
+  const char* const nothing = nullptr;
+  refuse_config(
+      [&](auto& config) {
+        config.peer_fingerprints = &nothing;
+        config.peer_fingerprints_count = 1;
+      },
+      "peer_fingerprints[0] is NULL");
+  refuse_config([](auto& config) { config.handshakes_max_per_source = 0; },
+                "handshakes_max_per_source");
   refuse_config([](auto& config) { config.backend = "pigeon"; }, "pigeon", LONGHAUL_UNSUPPORTED);
   refuse_config([](auto& config) { config.controller = "reno"; }, "cubic");
   refuse_config([](auto& config) { config.threads = 256; }, "256");
@@ -58,6 +73,36 @@ TEST_F(Misuse, configurations_that_mean_nothing_are_refused_with_the_remedy) {
   auto address = loopback();
   address.family = 2;
   refuse_config([&](auto& config) { config.local = &address; }, "family is 2");
+}
+
+TEST_F(Misuse, keys_are_made_whole_or_not_at_all) {
+  std::array<char, LONGHAUL_KEY_TEXT_MAX> text{};
+  ASSERT_EQ(longhaul_generate_key("lab", text.data(), text.size(), &error_), LONGHAUL_OK);
+  const std::string_view key = text.data();
+  EXPECT_NE(key.find("\nlonghaul-psk-1 lab "), std::string_view::npos) << key;
+  for (const std::size_t capacity : {std::size_t{0}, std::size_t{1}, key.size()}) {
+    std::array<char, LONGHAUL_KEY_TEXT_MAX> small{};
+    EXPECT_EQ(longhaul_generate_key("lab", small.data(), capacity, &error_),
+              LONGHAUL_INVALID_ARGUMENT);
+    EXPECT_TRUE(message_says("LONGHAUL_KEY_TEXT_MAX")) << error_.message;
+    EXPECT_EQ(small[0], '\0') << "a part of a key is none";
+  }
+  EXPECT_EQ(longhaul_generate_key("lab", nullptr, 100, &error_), LONGHAUL_INVALID_ARGUMENT);
+  EXPECT_EQ(longhaul_generate_key(nullptr, text.data(), text.size(), &error_),
+            LONGHAUL_INVALID_ARGUMENT);
+  EXPECT_TRUE(message_says("identity is NULL")) << error_.message;
+  EXPECT_EQ(longhaul_generate_key("a b", text.data(), text.size(), &error_),
+            LONGHAUL_INVALID_ARGUMENT);
+}
+
+TEST_F(Misuse, a_key_that_is_none_is_refused_without_being_repeated) {
+  constexpr const char* kNone = "longhaul-psk-1 lab 0123456789abcdef";
+  const auto set = [&](auto& config) {
+    config.security = nullptr;
+    config.psk = kNone;
+  };
+  refuse_config(set, "psk: ");
+  EXPECT_FALSE(message_says("0123456789abcdef")) << error_.message;
 }
 
 TEST_F(Misuse, a_taken_port_comes_with_the_error_of_the_system) {

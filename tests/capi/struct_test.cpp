@@ -192,10 +192,12 @@ TEST_F(Structs, long_messages_are_cut_between_characters) {
 TEST_F(Structs, reserved_members_have_to_be_zero) {
   auto local = loopback();
   auto config = test_config(&local);
-  config.reserved = 1;
+  auto faults = initial(longhaul_faults_init);
+  faults.reserved = 1;
+  config.inject = &faults;
   EXPECT_EQ(longhaul_endpoint_open(&config, &server_, &error_), LONGHAUL_INVALID_ARGUMENT);
   EXPECT_TRUE(message_says("reserved")) << error_.message;
-  config.reserved = 0;
+  config.inject = nullptr;
   local.reserved = 1;
   EXPECT_EQ(longhaul_endpoint_open(&config, &server_, &error_), LONGHAUL_INVALID_ARGUMENT);
 }

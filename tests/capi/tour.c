@@ -44,6 +44,7 @@ static void words(world* with) {
   longhaul_address address;
   longhaul_dtype dtype = 0;
   char text[LONGHAUL_ADDRESS_TEXT_MAX];
+  char key[LONGHAUL_KEY_TEXT_MAX];
   check(longhaul_abi_version() >= LONGHAUL_ABI_VERSION, "the library is older than the header",
         with);
   check(strchr(longhaul_version(), '.') != NULL, "version", with);
@@ -66,6 +67,8 @@ static void words(world* with) {
         with);
   check(strcmp(text, "[2001:db8::1]:5201") == 0, text, with);
   check(longhaul_resolve("localhost", 1, &address, &with->error) == LONGHAUL_OK, "resolve", with);
+  check(longhaul_generate_key("tour", key, sizeof key, &with->error) == LONGHAUL_OK, "key", with);
+  check(strstr(key, "longhaul-psk-1 tour ") != NULL, "key", with);
 }
 
 static longhaul_endpoint* open_endpoint(world* with, int* log_lines) {

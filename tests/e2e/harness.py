@@ -123,6 +123,7 @@ class Bench:
     def __init__(self, binary, root, engine=None):
         self.binary = binary
         self.options = ('--engine', engine) if engine else ()
+        self.security = ('--security', 'none')
         self.root = root
         self.stack = contextlib.ExitStack()
         self.processes = []
@@ -142,22 +143,24 @@ class Bench:
                 process.popen.kill()
                 process.popen.wait()
 
-    def run(self, name, *arguments, prefix=(), cwd=None):
-        process = Process(self, name, [*prefix, self.binary, *self.options, *arguments],
+    def run(self, name, *arguments, prefix=(), cwd=None, security=None):
+        """`security` has the words for it, where a case is about them."""
+        words = self.security if security is None else security
+        process = Process(self, name, [*prefix, self.binary, *self.options, *words, *arguments],
                           cwd)
         self.processes.append(process)
         return process
 
-    def server(self, port, *arguments, prefix=(), name='server'):
+    def server(self, port, *arguments, name='server', **how):
         """A server for one test that listens."""
-        return self.lasting_server(port, '-1', *arguments, prefix=prefix, name=name)
+        return self.lasting_server(port, '-1', *arguments, name=name, **how)
 
-    def lasting_server(self, port, *arguments, prefix=(), name='server'):
+    def lasting_server(self, port, *arguments, name='server', **how):
         """A server that listens. Its pidfile says so; to be bound is not enough, until it listens
         it refuses everybody."""
         pidfile = self.folder / f'{name}.pid'
         pidfile.unlink(missing_ok=True)
-        server = self.run(name, '-s', '-p', port, '--pidfile', pidfile, *arguments, prefix=prefix)
+        server = self.run(name, '-s', '-p', port, '--pidfile', pidfile, *arguments, **how)
         deadline = time.monotonic() + 10
         while not pidfile.exists():
             expect(server.running() and time.monotonic() < deadline,
@@ -165,8 +168,8 @@ class Bench:
             time.sleep(0.02)
         return server
 
-    def client(self, host, port, *arguments, prefix=(), name='client'):
-        return self.run(name, '-c', host, '-p', port, *arguments, prefix=prefix)
+    def client(self, host, port, *arguments, name='client', **how):
+        return self.run(name, '-c', host, '-p', port, *arguments, **how)
 
     def finish(self, server, client, seconds=60):
         """Both ended well."""

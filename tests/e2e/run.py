@@ -10,8 +10,11 @@ from pathlib import Path
 import harness
 import bad_clients    # noqa: F401  (cases register themselves)
 import bad_input      # noqa: F401
+import certificates   # noqa: F401
 import endings        # noqa: F401
 import iperf_flags    # noqa: F401
+import keys           # noqa: F401
+import secrecy        # noqa: F401
 import transfers      # noqa: F401
 import wire_view      # noqa: F401
 

@@ -4,6 +4,7 @@ lets the C program send a tensor to the C++ program."""
 
 import os
 import random
+import secrets
 import subprocess
 from pathlib import Path
 
@@ -44,14 +45,17 @@ def exchange(sender, receiver, folder, env):
     """Raises unless the bytes the C program sent are those the C++ program got."""
     source = random.Random(BYTES).randbytes(BYTES)
     (folder / 'source').write_bytes(source)
+    key = folder / 'key'
+    key.touch(mode=0o600)
+    key.write_text(f'longhaul-psk-1 exchange {secrets.token_hex(32)}\n')
     with open(folder / 'target', 'wb') as target, open(folder / 'source', 'rb') as given:
-        with subprocess.Popen([receiver, str(BYTES)], env=env, stdin=subprocess.DEVNULL,
+        with subprocess.Popen([receiver, str(BYTES), key], env=env, stdin=subprocess.DEVNULL,
                               stdout=target, stderr=subprocess.PIPE, text=True) as server:
             try:
                 port = server.stderr.readline().strip()
                 if not port.isdecimal():
                     raise Failed(f'the receiver says "{port}" instead of its port')
-                client = subprocess.run([sender, port], env=env, stdin=given, check=False,
+                client = subprocess.run([sender, port, key], env=env, stdin=given, check=False,
                                         timeout=60, stdout=subprocess.PIPE,
                                         stderr=subprocess.STDOUT, text=True)
                 status = server.wait(60)

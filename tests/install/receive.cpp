@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// usage: receive BYTES >FILE: says its port on standard error, writes the tensor that comes.
+// usage: receive BYTES KEY >FILE: says its port on standard error, writes the tensor that comes
+// from whoever has the key.
 #include <cstdio>
 #include <cstdlib>
 #include <longhaul/longhaul.hpp>
@@ -7,9 +8,10 @@
 
 int main(int argc, char** argv) {
   using namespace longhaul;
-  std::vector<char> data(argc == 2 ? std::strtoul(argv[1], nullptr, 10) : 0);
+  if (argc != 3) return 5;
+  std::vector<char> data(std::strtoul(argv[1], nullptr, 10));
   EndpointConfig config;
-  config.security = "none";
+  config.psk_file = argv[2];
   config.local = *SocketAddress::parse("127.0.0.1", 0);
   auto endpoint = Endpoint::open(config);
   if (!endpoint || !endpoint->listen()) return 1;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// usage: send PORT <FILE: sends what it reads to a receiver on this machine.
+// usage: send PORT KEY <FILE: sends what it reads to a receiver on this machine that has the key.
 #include <longhaul/longhaul.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,17 +7,18 @@
 static unsigned char data[4 << 20];
 
 int main(int argc, char** argv) {
+  if (argc != 3) return 2;
   const uint64_t bytes = fread(data, 1, sizeof data, stdin);
   longhaul_error error = {.struct_size = sizeof error};
   longhaul_endpoint_config config;
   longhaul_endpoint_config_init(&config, sizeof config);
-  config.security = "none";
+  config.psk_file = argv[2];
   longhaul_endpoint* endpoint = NULL;
   longhaul_connection* peer = NULL;
   longhaul_transfer* send = NULL;
   longhaul_status status = LONGHAUL_STATUS_PENDING;
   longhaul_address there = {.struct_size = sizeof there};
-  const uint16_t port = (uint16_t)(argc == 2 ? atoi(argv[1]) : 0);
+  const uint16_t port = (uint16_t)atoi(argv[1]);
   longhaul_const_tensor tensor;
   longhaul_const_tensor_init(&tensor, sizeof tensor);
   tensor.data = data;

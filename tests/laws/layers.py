@@ -27,8 +27,8 @@ ALLOWED = {
     'lib/io': {'vocabulary', 'lib/base', 'lib/netmodel'},
     'lib/runtime': {'vocabulary', 'lib/base', 'lib/wire', 'lib/crypto', 'lib/endpoint',
                     'lib/connection', 'lib/netmodel', 'lib/io', 'congestion', 'fec'},
-    'lib/api': {'public', 'lib/base', 'lib/endpoint', 'lib/netmodel', 'lib/io', 'lib/runtime',
-                'congestion', 'fec'},
+    'lib/api': {'public', 'lib/base', 'lib/crypto', 'lib/endpoint', 'lib/netmodel', 'lib/io',
+                'lib/runtime', 'congestion', 'fec'},
     'apps/wan': {'public', 'lib/netmodel'},
     'apps': {'public'},
 }

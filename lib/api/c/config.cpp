@@ -54,8 +54,28 @@ Result<void> set_pointed_to(const longhaul_endpoint_config& given, EndpointConfi
   return set_faults(given.inject, config);
 }
 
+Result<void> set_keys(const longhaul_endpoint_config& given, EndpointConfig& config) {
+  if (given.peer_fingerprints == nullptr && given.peer_fingerprints_count != 0) {
+    return invalid("peer_fingerprints is NULL, but there are " +
+                   std::to_string(given.peer_fingerprints_count));
+  }
+  for (std::uint64_t i = 0; i < given.peer_fingerprints_count; ++i) {
+    if (given.peer_fingerprints[i] == nullptr) {
+      return invalid("peer_fingerprints[" + std::to_string(i) + "] is NULL");
+    }
+    config.peer_fingerprints.emplace_back(given.peer_fingerprints[i]);
+  }
+  if (given.psk_file != nullptr) config.psk_file = given.psk_file;
+  if (given.certificate_file != nullptr) config.certificate_file = given.certificate_file;
+  if (given.private_key_file != nullptr) config.private_key_file = given.private_key_file;
+  if (given.ca_file != nullptr) config.ca_file = given.ca_file;
+  if (given.peer_name != nullptr) config.peer_name = given.peer_name;
+  // Last, since open wipes it, and nobody would if something after it failed.
+  if (given.psk != nullptr) config.psk = given.psk;
+  return {};
+}
+
 Result<void> set_choices(const longhaul_endpoint_config& given, EndpointConfig& config) {
-  if (given.reserved != 0) return invalid("longhaul_endpoint_config.reserved has to be 0");
   const auto threads = to_enum(given.threads, ThreadMode::worker_threads, ThreadMode::caller_polls,
                                "longhaul_thread_mode");
   if (!threads) return tl::unexpected(threads.error());
@@ -87,6 +107,7 @@ void set_numbers(const longhaul_endpoint_config& given, EndpointConfig& config) 
   config.transfers_max = given.transfers_max;
   config.connections_max = given.connections_max;
   config.completions_max = given.completions_max;
+  config.handshakes_max_per_source = given.handshakes_max_per_source;
   std::copy(std::begin(given.dscp), std::end(given.dscp), config.dscp.codepoints.begin());
 }
 
@@ -99,6 +120,7 @@ Result<EndpointConfig> to_config(const longhaul_endpoint_config* config) {
   if (auto set = set_choices(*given, result); !set) return tl::unexpected(set.error());
   set_numbers(*given, result);
   if (auto set = set_pointed_to(*given, result); !set) return tl::unexpected(set.error());
+  if (auto set = set_keys(*given, result); !set) return tl::unexpected(set.error());
   return result;
 }
 

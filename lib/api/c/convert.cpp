@@ -104,6 +104,9 @@ longhaul_connection_stats from_stats(const ConnectionStats& stats) noexcept {
   result.limited_by_receiver_ns = stats.limited_by_receiver.count();
   result.limited_by_application_ns = stats.limited_by_application.count();
   copy_text(result.controller, sizeof result.controller, stats.controller);
+  copy_text(result.peer_identity, sizeof result.peer_identity, stats.peer_identity);
+  copy_text(result.cipher, sizeof result.cipher, stats.cipher);
+  result.key_updates = stats.key_updates;
   return result;
 }
 

@@ -30,6 +30,7 @@ longhaul_endpoint_config default_config() {
   static_assert(kTrafficClasses == std::size(decltype(config.dscp){}));
   std::copy(defaults.dscp.codepoints.begin(), defaults.dscp.codepoints.end(), config.dscp);
   config.validate_addresses = defaults.validate_addresses ? 1 : 0;
+  config.handshakes_max_per_source = defaults.handshakes_max_per_source;
   return config;
 }
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What needs no handle: versions, names, addresses.
+#include <string.h>
+
 #include "lib/api/c/convert.hpp"
 #include "lib/api/c/guard.hpp"
 #include "lib/api/c/structs.hpp"
@@ -131,6 +133,23 @@ longhaul_code longhaul_resolve_family(const char* host, uint16_t port, int32_t f
                                 longhaul::AddressFamily::ipv6, "longhaul_family");
     if (!wanted) return tl::unexpected(wanted.error());
     return resolve_into(host, port, *wanted, address);
+  });
+}
+
+longhaul_code longhaul_generate_key(const char* identity, char* text, size_t capacity,
+                                    longhaul_error* error) {
+  return guarded(error, [&]() -> Result<void> {
+    if (text == nullptr) return invalid("there is nowhere to put the key (NULL)");
+    const auto name = to_text(identity, "identity");
+    if (!name) return tl::unexpected(name.error());
+    auto key = generate_key(*name);
+    if (!key) return tl::unexpected(key.error());
+    const std::size_t needed = key->size() + 1;
+    if (needed <= capacity) std::memcpy(text, key->c_str(), needed);
+    explicit_bzero(key->data(), key->size());
+    if (needed <= capacity) return {};
+    return invalid("the key does not fit " + std::to_string(capacity) +
+                   " bytes; LONGHAUL_KEY_TEXT_MAX do");
   });
 }
 

@@ -23,6 +23,7 @@ class Stranger {
  public:
   explicit Stranger(const LoopbackServer& server) {
     Options options;
+    options.security = "none";
     auto endpoint = Endpoint::open(endpoint_config(options, any_address(AddressFamily::ipv4, 0)));
     EXPECT_TRUE(endpoint) << to_string(endpoint.error());
     endpoint_ = std::move(*endpoint);

@@ -18,29 +18,60 @@ std::string error_of(const Options& options) {
   return endpoint ? "opened" : endpoint.error().context;
 }
 
-TEST(OpenEndpoint, ErrorsNameFlagsAndNotMembers) {
+Options unprotected() {
   Options options;
+  options.security = "none";
+  return options;
+}
+
+TEST(OpenEndpoint, ErrorsNameFlagsAndNotMembers) {
+  Options options = unprotected();
   options.cpu = 1023;
   EXPECT_THAT(error_of(options), testing::AllOf(HasSubstr("-A 1023"), Not(HasSubstr("worker"))));
-  options = {};
+  options = unprotected();
   options.heartbeat = 5s;
   EXPECT_THAT(error_of(options), testing::AllOf(HasSubstr("--heartbeat has"), HasSubstr("left out"),
                                                 HasSubstr("--peer-timeout")));
-  options = {};
+  options = unprotected();
   options.rtt_max = 90s;
   EXPECT_THAT(error_of(options), testing::StartsWith("--rtt-max has"));
 }
 
+TEST(OpenEndpoint, ErrorsOfKeysNameTheirFlags) {
+  Options options;
+  options.key_path = "/no/such/key";
+  EXPECT_THAT(error_of(options), testing::StartsWith("--key /no/such/key cannot be read"));
+  options = {};
+  options.certificate_path = "/no/such.pem";
+  EXPECT_THAT(error_of(options), testing::StartsWith("--cert-key is not set"));
+  options.private_key_path = "/no/such.key";
+  EXPECT_THAT(error_of(options), testing::StartsWith("neither --ca nor --peer-fingerprint is set"));
+  options.ca_path = "/no/ca.pem";
+  options.peer_name = "gateway";
+  options.peer_fingerprints = {"ab"};
+  EXPECT_THAT(error_of(options), testing::StartsWith("--ca and --peer-fingerprint are both set"));
+}
+
+TEST(OpenEndpoint, WhatIsCalledSecurityFollowsFromTheKey) {
+  Options options;
+  options.key_path = "k";
+  EXPECT_EQ(security_name(options), "psk");
+  options = {};
+  options.certificate_path = "c";
+  EXPECT_EQ(security_name(options), "certificates");
+  EXPECT_EQ(security_name(unprotected()), "none");
+}
+
 TEST(OpenEndpoint, APortThatIsTakenHasItsFlag) {
-  const auto first = open_endpoint({}, any_address(AddressFamily::ipv4, 0));
+  const auto first = open_endpoint(unprotected(), any_address(AddressFamily::ipv4, 0));
   ASSERT_TRUE(first);
-  const auto second = open_endpoint({}, first->local_address());
+  const auto second = open_endpoint(unprotected(), first->local_address());
   ASSERT_FALSE(second);
   EXPECT_THAT(second.error().context, HasSubstr("choose another port with -p or"));
 }
 
 TEST(OpenEndpoint, EveryControllerOfTheLibraryIsInTheHelp) {
-  Options options;
+  Options options = unprotected();
   options.controller = "none-such";
   const std::string text = error_of(options);
   const std::size_t names = text.find("there are: ");

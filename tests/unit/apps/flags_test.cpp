@@ -16,9 +16,15 @@ namespace {
 using namespace std::chrono_literals;
 using testing::HasSubstr;
 
-Result<CommandLine> parse(std::vector<const char*> arguments) {
+Result<CommandLine> parse_as_it_is(std::vector<const char*> arguments) {
   arguments.insert(arguments.begin(), "longhaul-perf");
   return parse_command_line(static_cast<int>(arguments.size()), arguments.data());
+}
+
+/// With a key, which most tests are not about.
+Result<CommandLine> parse(std::vector<const char*> arguments) {
+  arguments.insert(arguments.begin(), {"--key", "k"});
+  return parse_as_it_is(std::move(arguments));
 }
 
 Options options_of(std::vector<const char*> arguments) {
@@ -38,7 +44,6 @@ TEST(Flags, AServerAndAClientNeedNothingElse) {
   EXPECT_EQ(client.role, Role::client);
   EXPECT_EQ(client.host, "192.0.2.1");
   EXPECT_EQ(client.port, 5201);
-  EXPECT_EQ(client.security, "none");
 }
 
 TEST(Flags, EveryFlagOfAClientIsUnderstood) {
@@ -81,6 +86,57 @@ TEST(Flags, EveryFlagOfAClientIsUnderstood) {
   EXPECT_DOUBLE_EQ(options.inject.corrupt, 0.03);
   EXPECT_EQ(options.rtt_max, Duration(300ms));
   EXPECT_EQ(options.seed, 9u);
+}
+
+std::string error_as_it_is(std::vector<const char*> arguments) {
+  auto line = parse_as_it_is(std::move(arguments));
+  return line ? "accepted" : line.error().context;
+}
+
+TEST(Flags, WithoutAKeyTheLinesThatFixItAreSaid) {
+  for (const auto& role : {std::vector<const char*>{"-s"}, {"-c", "h"}}) {
+    EXPECT_THAT(
+        error_as_it_is(role),
+        testing::AllOf(HasSubstr("    longhaul-perf --generate-key longhaul.key\n"),
+                       HasSubstr("    --key longhaul.key\n"), HasSubstr("    --security none")));
+  }
+  EXPECT_EQ(error_as_it_is({"-s", "--security", "none"}), "accepted");
+  EXPECT_EQ(error_as_it_is({"-s", "--key", "k"}), "accepted");
+  EXPECT_EQ(error_as_it_is({"-s", "--security", "psk", "--key", "k"}), "accepted");
+  EXPECT_EQ(error_as_it_is({"--make-sample", "f"}), "accepted");
+  EXPECT_EQ(error_as_it_is({"--generate-key", "f"}), "accepted");
+}
+
+TEST(Flags, KeysAndCertificatesAreUnderstood) {
+  EXPECT_EQ(options_of({"-s"}).key_path, "k");
+  const auto line =
+      parse_as_it_is({"-c", "h", "--cert", "c.pem", "--cert-key", "p.pem", "--ca", "a.pem",
+                      "--peer-name", "gateway", "--peer-fingerprint", "ab:cd,ef"});
+  ASSERT_TRUE(line) << line.error().context;
+  EXPECT_EQ(line->options.certificate_path, "c.pem");
+  EXPECT_EQ(line->options.private_key_path, "p.pem");
+  EXPECT_EQ(line->options.ca_path, "a.pem");
+  EXPECT_EQ(line->options.peer_name, "gateway");
+  EXPECT_EQ(line->options.peer_fingerprints, (std::vector<std::string>{"ab:cd", "ef"}));
+  EXPECT_TRUE(line->options.security.empty());
+  const auto key = parse_as_it_is({"--generate-key", "f", "--key-name", "lab"});
+  ASSERT_TRUE(key) << key.error().context;
+  EXPECT_EQ(key->options.role, Role::generate_key);
+  EXPECT_EQ(key->options.new_key_path, "f");
+  EXPECT_EQ(key->options.key_name, "lab");
+}
+
+TEST(Flags, KeysThatContradictEachOtherAreRefused) {
+  EXPECT_THAT(error_as_it_is({"-s", "--key", "k", "--cert", "c"}), HasSubstr("one of them"));
+  EXPECT_THAT(error_as_it_is({"-s", "--key", "k", "--security", "none"}),
+              HasSubstr("--security none"));
+  EXPECT_THAT(error_as_it_is({"-s", "--ca", "a", "--security", "none"}),
+              HasSubstr("--security none"));
+  EXPECT_THAT(error_as_it_is({"-s", "--security", "psk"}), HasSubstr("--key FILE"));
+  EXPECT_THAT(error_as_it_is({"-s", "--security", "certificates"}), HasSubstr("--cert-key"));
+  EXPECT_THAT(error_as_it_is({"-s", "--security", "tls"}), HasSubstr("certificates and none"));
+  EXPECT_THAT(error_as_it_is({"-s", "--generate-key", "f"}), HasSubstr("exclude each other"));
+  EXPECT_THAT(error_as_it_is({"-s", "--key", ""}), HasSubstr("--key"));
 }
 
 TEST(Flags, ANumberIsTransfersAndWithASuffixBytes) {

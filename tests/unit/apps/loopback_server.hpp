@@ -85,6 +85,7 @@ class LoopbackServer {
     options_.role = Role::server;
     options_.bind = "127.0.0.1";
     options_.port = 0;
+    options_.security = "none";
     auto interrupts = InterruptWatch::create();
     EXPECT_TRUE(interrupts);
     interrupts_.emplace(std::move(*interrupts));
@@ -126,6 +127,7 @@ inline Options client_options(const LoopbackServer& server) {
   options.role = Role::client;
   options.host = "127.0.0.1";
   options.port = server.port();
+  options.security = "none";
   return options;
 }
 

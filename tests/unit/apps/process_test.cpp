@@ -101,6 +101,18 @@ TEST(KeyFile, OfAnotherSizeOrOpenToOthersIsRefused) {
   EXPECT_THAT(nowhere.error().context, HasSubstr("/nonexistent/key"));
 }
 
+TEST(SecretFile, IsItsOwnersAndReplacesNothing) {
+  const TemporaryFolder folder;
+  const std::string path = folder.file("key");
+  EXPECT_EQ(make_secret_file(path, "one"), true);
+  EXPECT_EQ(std::filesystem::status(path).permissions(),
+            std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
+  EXPECT_EQ(make_secret_file(path, "two"), false);
+  EXPECT_EQ(TemporaryFolder::read(path), "one");
+  EXPECT_EQ(folder.entries(), 1u);
+  EXPECT_FALSE(make_secret_file("/nonexistent/key", "one"));
+}
+
 TEST(ThreadPinning, MovesOtherThreadsAndBack) {
   std::atomic<pid_t> other = 0;
   std::atomic<bool> leave = false;

@@ -153,6 +153,37 @@ TEST(JsonReport, IsOneObjectWithStartIntervalsAndEnd) {
   EXPECT_FALSE(object.contains("error"));
 }
 
+TEST(JsonReport, SaysWhoThePeerIsAndWhatSealsThePackets) {
+  MemoryOutput output;
+  const auto reporter = make_json_reporter(output);
+  StartInfo info = start_info(file_plan());
+  info.security = "psk";
+  info.peer_identity = "psk lab";
+  info.cipher = "aes_128_gcm";
+  reporter->on_start(info);
+  reporter->on_end(whole_test());
+  const Json start = Json::parse(output.text())["start"];
+  EXPECT_EQ(start["security"], "psk");
+  EXPECT_EQ(start["peer_identity"], "psk lab");
+  EXPECT_EQ(start["cipher"], "aes_128_gcm");
+}
+
+TEST(TextReport, SaysWhoThePeerIsAndWhatSealsThePackets) {
+  MemoryOutput output;
+  const auto reporter = make_text_reporter(output);
+  StartInfo info = start_info(file_plan());
+  info.security = "certificates";
+  info.peer_identity = "certificate CN=lab\x1b[2J sha256:ab";
+  info.cipher = "chacha20_poly1305";
+  reporter->on_start(info);
+  EXPECT_THAT(output.text(), HasSubstr("proven to be certificate CN=lab"));
+  EXPECT_THAT(output.text(), HasSubstr("sealed with chacha20_poly1305\n"));
+  EXPECT_THAT(output.text(), Not(HasSubstr("\x1b")));
+  info.security = "none";
+  reporter->on_start(info);
+  EXPECT_THAT(output.text(), HasSubstr("neither encrypted nor authenticated"));
+}
+
 TEST(JsonReport, BothDirectionsHaveTheirEnd) {
   MemoryOutput output;
   make_json_reporter(output)->on_end(both_ways());

@@ -80,6 +80,16 @@ longhaul_code longhaul_resolve_family(const char* host, uint16_t port, int32_t f
 longhaul_code longhaul_address_format(const longhaul_address* address, char* text, size_t capacity,
                                       longhaul_error* error);
 
+// ---- Keys ----
+
+/// Makes a pre-shared key: its text, with a comment that says what it is, goes to `text` with the
+/// final NUL (LONGHAUL_KEY_TEXT_MAX bytes hold every one) and is what longhaul_endpoint_config.psk
+/// takes and a psk_file holds. `identity` is the name by which the peer knows the key, 1 to 64 of
+/// [A-Za-z0-9._-]. It is written whole or not at all. The caller overwrites it after use. Errors:
+/// invalid_argument (also too small a `capacity`), system.
+longhaul_code longhaul_generate_key(const char* identity, char* text, size_t capacity,
+                                    longhaul_error* error);
+
 // ---- Defaults of structs ----
 
 /// Each writes the defaults and `struct_size` = `size`, which is sizeof(the struct). Nothing else
