@@ -81,7 +81,7 @@ TEST_F(StatelessRepliesTest, replies_that_cannot_leave_are_bounded) {
 }
 
 TEST_F(StatelessRepliesTest, what_is_too_long_for_a_reply_is_not_one) {
-  EXPECT_FALSE(replies.push(now, {}, std::vector<std::byte>(161)));
+  EXPECT_FALSE(replies.push(now, {}, std::vector<std::byte>(StatelessReplies::kReplyBytesMax + 1)));
   EXPECT_TRUE(replies.empty());
 }
 
