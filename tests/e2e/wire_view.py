@@ -167,7 +167,7 @@ def server_answers_another_version_with_its_own(bench):
     server = bench.server(port)
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as stranger:
         stranger.connect(('127.0.0.1', port))
-        for version in (0x4c480002, 1, 0xffffffff):
+        for version in (0x4c480003, 1, 0xffffffff):
             initial = struct.pack('!BIIIQIH', 0x90, version, 0, 4711, 99, 0, 0)
             stranger.send(initial.ljust(1200, b'\0'))
             expect(readable(stranger, 2), f'no answer to version {version:#x}')
