@@ -10,6 +10,7 @@
 #include "lib/base/assert.hpp"
 #include "lib/crypto/aead_protection.hpp"
 #include "lib/crypto/crc_protection.hpp"
+#include "lib/crypto/keyed_hash.hpp"
 
 namespace longhaul::connection {
 namespace {
@@ -131,7 +132,8 @@ void Connection::handle_refusal(Timestamp now) {
 }
 
 void Connection::handle_reset(const wire::ResetToken& token) {
-  if (!life_.handshake.established() || life_.handshake.peer().reset_token != token) return;
+  if (!life_.handshake.established() || !life_.handshake.peer().reset_token) return;
+  if (!crypto::equal_in_constant_time(*life_.handshake.peer().reset_token, token)) return;
   if (!life_.closing.is_open()) return life_.closing.finish();
   end(Status::peer_lost, "the peer has no such connection any more (restarted?)",
       ErrorCode::peer_lost);

@@ -36,7 +36,9 @@ wire::TransportParameters own_parameters(const ConnectionConfig& config) {
   own.eager_max =
       static_cast<std::uint32_t>(std::min<std::uint64_t>(endpoint.eager_max, UINT32_MAX));
   own.transfers_max = endpoint.transfers_max;
-  own.reset_token = config.reset_token;
+  // What a client says first is not encrypted, and whoever read its token could end the connection.
+  if (config.role == Role::server || config.credentials == nullptr)
+    own.reset_token = config.reset_token;
   own.reference_payload = config.payload_mode == base::PayloadMode::reference;
   if (config.credentials != nullptr) own.connection_id = config.own_cid;
   return own;

@@ -2,6 +2,8 @@
 // Somebody on the way who has no key: flips bits, forges, replays, edits what is said in the clear.
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "lib/base/byte_writer.hpp"
 #include "lib/base/random.hpp"
 #include "lib/wire/frame.hpp"
@@ -157,6 +159,32 @@ TEST_F(AttackTest, a_false_refusal_does_not_end_an_attempt) {
   };
   network.connect(client, server);
   network.on_leave = [](Parcel&) { return true; };
+  expect_transfer();
+}
+
+// What a client says first is not encrypted: a token in it would end the connection in its name.
+TEST_F(AttackTest, nothing_that_is_said_in_the_clear_works_as_a_reset) {
+  std::vector<std::vector<std::byte>> heard;
+  network.on_leave = [&](Parcel& parcel) {
+    if (wire::is_long(parcel.bytes[0])) heard.push_back(parcel.bytes);
+    return true;
+  };
+  network.connect(client, server);
+  network.on_leave = [](Parcel&) { return true; };
+  std::set<std::uint32_t> ids;
+  for (const auto& packet : heard) ids.insert(wire::peek_long(packet)->source_id);
+  for (const auto& packet : heard) {
+    for (std::size_t at = 0; at + wire::kResetTokenBytes <= packet.size(); ++at) {
+      wire::ResetToken token;
+      std::copy_n(packet.begin() + static_cast<std::ptrdiff_t>(at), token.size(), token.begin());
+      for (const std::uint32_t id : ids) {
+        std::vector<std::byte> reset(wire::kResetDatagramMin);
+        wire::write_reset(id, token, reset);
+        network.inject(client.address, server.address, reset);
+        network.inject(server.address, client.address, reset);
+      }
+    }
+  }
   expect_transfer();
 }
 
