@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
 #include <vector>
 
 namespace longhaul::connection {
@@ -125,7 +126,7 @@ TEST_F(HandshakeTest, a_repeated_exchange_gives_no_sample_since_nobody_knows_whi
   EXPECT_FALSE(client.rtt_sample().has_value());
 }
 
-TEST_F(HandshakeTest, a_retry_is_followed_at_once_and_once) {
+TEST_F(HandshakeTest, a_retry_is_followed_at_once_and_once_and_so_is_another) {
   write(client);
   now += milliseconds(10);
   const std::vector<std::byte> token(24, std::byte{7});
@@ -137,10 +138,45 @@ TEST_F(HandshakeTest, a_retry_is_followed_at_once_and_once) {
   ASSERT_TRUE(again.has_value());
   EXPECT_TRUE(std::ranges::equal(again->header.token, token));
   EXPECT_EQ(written, wire::kInitialDatagramMin);
+  client.on_long_packet(now, retry);
+  EXPECT_GT(client.next_timeout(), now);
+  // Either may be a stranger's.
   const std::vector<std::byte> other(24, std::byte{8});
   retry.header.token = other;
   client.on_long_packet(now, retry);
+  EXPECT_EQ(client.next_timeout(), now);
+  EXPECT_TRUE(std::ranges::equal(write(client)->header.token, other));
   EXPECT_GT(client.next_timeout(), now);
+}
+
+TEST_F(HandshakeTest, many_retries_cost_few_packets_and_each_gets_its_turn) {
+  write(client);
+  std::set<std::byte> tried;
+  std::size_t sent = 0;
+  for (int i = 0; i < 100; ++i) {
+    const std::vector<std::byte> token(24, static_cast<std::byte>(i));
+    auto retry = answer(wire::LongType::retry, {});
+    retry.header.token = token;
+    client.on_long_packet(now, retry);
+    while (const auto packet = write(client)) {
+      tried.insert(packet->header.token[0]);
+      ++sent;
+    }
+  }
+  EXPECT_EQ(sent, 8u);
+  EXPECT_EQ(tried.size(), 8u);
+  // Later another is asked for, and can come.
+  bool asked = false;
+  for (int i = 0; i < 12 && !asked; ++i) {
+    now = client.next_timeout();
+    asked = write(client)->header.token.empty();
+  }
+  EXPECT_TRUE(asked);
+  const std::vector<std::byte> right(24, std::byte{200});
+  auto retry = answer(wire::LongType::retry, {});
+  retry.header.token = right;
+  client.on_long_packet(now, retry);
+  EXPECT_TRUE(std::ranges::equal(write(client)->header.token, right));
 }
 
 TEST_F(HandshakeTest, the_longest_token_fits_and_the_datagram_stays_as_large_as_it_has_to_be) {
