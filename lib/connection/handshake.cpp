@@ -88,6 +88,7 @@ void Handshake::begin_attempt(Timestamp now) {
   flights_ = flights_since_token_ = flights_since_asked_ = 0;
   tokens_.clear();
   tokens_taken_ = 0;
+  retried_after_ = {};
   send_at_ = now;
   interval_ = kFirstRepeat;
 }

@@ -59,6 +59,7 @@ bool Handshake::read_frames(Timestamp now, std::span<const std::byte> frames,
           now, ErrorCode::refused,
           close->reason.empty() ? "the peer refused the connection" : std::string(close->reason));
     } else if (const auto* stream = std::get_if<wire::Handshake>(&*frame)) {
+      if (!stream->data.empty()) unproven_ = 0;
       if (secure() ? !stream_.on_frame(*stream) : !stream->data.empty()) return false;
     } else {
       return false;
@@ -124,7 +125,6 @@ void Handshake::on_long_packet(Timestamp now, const wire::LongPacket& packet) {
   if (in_the_clear) return on_unproven(now, ErrorCode::not_authenticated, kNoSecurityThere);
   const bool was_established = established();
   if (stream_.received() == had || broken_) return;
-  unproven_ = 0;
   advance_tls(now);
   if (!established() && !failure_ && stream_.received() > 0)
     send_at_ = std::min(send_at_, now + kPartOfFlight);
@@ -154,6 +154,7 @@ void Handshake::on_retry(Timestamp now, std::span<const std::byte> token) {
       std::ranges::any_of(tokens_, same))
     return;
   heard_anything_ = true;
+  retried_after_ = now - last_sent_;
   if (tokens_.size() == kTokensMax) tokens_.erase(tokens_.begin());
   ++tokens_taken_;
   Token& added = tokens_.emplace_back();
@@ -208,7 +209,9 @@ void Handshake::begin_again(Timestamp now) {
 
 void Handshake::finish(Timestamp now, const wire::TransportParameters& peer) {
   peer_ = peer;
-  if (role_ == Role::client && flights_since_token_ == 1) rtt_sample_ = now - last_sent_;
+  // A retry that is a stranger's comes too early, and what is answered then left before it.
+  if (role_ == Role::client && flights_since_token_ == 1)
+    rtt_sample_ = std::max(now - last_sent_, retried_after_);
   if (role_ == Role::server || !secure()) return on_confirmed(now);
   interval_ = rtt_sample_ ? std::max(2 * *rtt_sample_, kRepeatMin) : interval_;
   flights_ = 0;
