@@ -98,10 +98,10 @@ void Connection::ask_for_answer(Timestamp now) {
   life_.liveness.on_asked(now - std::chrono::hours(1));
 }
 
-bool Connection::handle_initial(Timestamp now, std::span<const std::byte> frames) {
+bool Connection::handle_initial(Timestamp now, const wire::LongPacket& packet) {
   if (!life_.closing.is_open()) return true;
   const bool was_established = life_.handshake.established();
-  if (!life_.handshake.on_initial(now, frames)) return false;
+  if (!life_.handshake.on_initial(now, packet)) return false;
   if (!was_established && life_.handshake.established()) {
     on_established(now);
   } else if (was_established && life_.handshake.secure()) {

@@ -58,9 +58,9 @@ class Handshake {
   };
   const std::optional<Failure>& failure() const noexcept { return failure_; }
 
-  /// Server: the frames of one of the client's initials. False if they are malformed, or of the
-  /// other kind of security.
-  [[nodiscard]] bool on_initial(Timestamp now, std::span<const std::byte> frames);
+  /// Server: one of the client's initials. False if its frames are malformed, or of the other kind
+  /// of security.
+  [[nodiscard]] bool on_initial(Timestamp now, const wire::LongPacket& packet);
   /// Client: what a server answered. Packets that do not fit are ignored.
   void on_long_packet(Timestamp now, const wire::LongPacket& packet);
   void on_version_negotiation(Timestamp now, std::span<const std::uint32_t> versions);

@@ -68,7 +68,11 @@ bool Handshake::read_frames(Timestamp now, std::span<const std::byte> frames,
   return !reader.failed();
 }
 
-bool Handshake::on_initial(Timestamp now, std::span<const std::byte> frames) {
+bool Handshake::on_initial(Timestamp now, const wire::LongPacket& packet) {
+  const std::span<const std::byte> frames = packet.frames;
+  // Each is answered under its own ID until TLS has said which it is: the first may be a
+  // stranger's.
+  if (secure() && !established()) peer_cid_ = packet.header.source_id;
   std::optional<wire::TransportParameters> in_the_clear;
   if (!secure()) {
     if (!read_frames(now, frames, in_the_clear) || !in_the_clear) return false;

@@ -236,6 +236,17 @@ TEST_F(RaceTest, whoever_asks_first_only_delays_set_up) {
   });
 }
 
+TEST_F(RaceTest, an_initial_with_another_connection_id_sends_one_answer_astray_and_not_all) {
+  gives_up = network.now + milliseconds(100);
+  run([&](const Parcel& parcel) {
+    if (parcel.from != client.address) return;
+    Parcel lie = parcel;
+    lie.bytes[9] ^= std::byte{0x55};
+    fix_checksum(lie.bytes);
+    network.inject(lie.from, lie.to, std::move(lie.bytes));
+  });
+}
+
 TEST_F(RaceTest, a_token_of_somebody_else_costs_no_time) {
   const Timestamp begin = network.now;
   Duration took{};

@@ -84,7 +84,7 @@ TEST_F(HandshakeTest, an_exchange_of_two_packets_establishes_both_ends) {
   const auto initial = write(client);
   ASSERT_TRUE(initial.has_value());
   EXPECT_EQ(written, wire::kInitialDatagramMin);
-  ASSERT_TRUE(server.on_initial(now, initial->frames));
+  ASSERT_TRUE(server.on_initial(now, *initial));
   EXPECT_TRUE(server.established());
   now += milliseconds(40);
   const auto accept = write(server);
@@ -120,7 +120,7 @@ TEST_F(HandshakeTest, a_repeated_exchange_gives_no_sample_since_nobody_knows_whi
   write(client);
   now += milliseconds(250);
   const auto initial = write(client);
-  ASSERT_TRUE(server.on_initial(now, initial->frames));
+  ASSERT_TRUE(server.on_initial(now, *initial));
   client.on_long_packet(now, *write(server));
   EXPECT_TRUE(client.established());
   EXPECT_FALSE(client.rtt_sample().has_value());
@@ -191,7 +191,7 @@ TEST_F(HandshakeTest, the_longest_token_fits_and_the_datagram_stays_as_large_as_
 
 TEST_F(HandshakeTest, answers_to_another_attempt_or_id_are_ignored) {
   Handshake server(config(Role::server), now);
-  ASSERT_TRUE(server.on_initial(now, write(client)->frames));
+  ASSERT_TRUE(server.on_initial(now, *write(client)));
   const auto accept = *write(server);
   auto wrong = accept;
   wrong.header.attempt = 98;
@@ -238,7 +238,7 @@ TEST_F(HandshakeTest, a_peer_of_the_other_payload_mode_is_not_talked_to) {
   ConnectionConfig other = config(Role::server);
   other.payload_mode = base::PayloadMode::reference;
   Handshake server(other, now);
-  EXPECT_FALSE(server.on_initial(now, write(client)->frames));
+  EXPECT_FALSE(server.on_initial(now, *write(client)));
   EXPECT_FALSE(server.established());
 }
 
@@ -247,7 +247,7 @@ TEST_F(HandshakeTest, a_peer_that_takes_only_tiny_datagrams_is_not_talked_to) {
   tiny.datagram_max = 1199;
   Handshake small(tiny, now);
   Handshake server(config(Role::server), now);
-  EXPECT_FALSE(server.on_initial(now, write(small)->frames));
+  EXPECT_FALSE(server.on_initial(now, *write(small)));
 }
 
 TEST_F(HandshakeTest, limits_travel_as_configured) {
@@ -257,7 +257,7 @@ TEST_F(HandshakeTest, limits_travel_as_configured) {
   endpoint.transfers_max = 77;
   Handshake asking(config(Role::client), now);
   Handshake server(config(Role::server), now);
-  ASSERT_TRUE(server.on_initial(now, write(asking)->frames));
+  ASSERT_TRUE(server.on_initial(now, *write(asking)));
   EXPECT_EQ(server.peer().peer_timeout_ms, 700u);
   EXPECT_EQ(server.peer().heartbeat_ms, 140u);
   EXPECT_EQ(server.peer().eager_budget, 123'456u);
