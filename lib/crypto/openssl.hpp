@@ -19,6 +19,8 @@ struct OpensslFree {
   void operator()(BIO* bio) const noexcept { BIO_free_all(bio); }
   void operator()(EVP_CIPHER* cipher) const noexcept { EVP_CIPHER_free(cipher); }
   void operator()(EVP_CIPHER_CTX* context) const noexcept { EVP_CIPHER_CTX_free(context); }
+  void operator()(EVP_MAC* mac) const noexcept { EVP_MAC_free(mac); }
+  void operator()(EVP_MAC_CTX* context) const noexcept { EVP_MAC_CTX_free(context); }
   void operator()(EVP_PKEY* key) const noexcept { EVP_PKEY_free(key); }
   void operator()(SSL* ssl) const noexcept { SSL_free(ssl); }
   void operator()(SSL_CTX* context) const noexcept { SSL_CTX_free(context); }
@@ -29,6 +31,8 @@ struct OpensslFree {
 using BioPtr = std::unique_ptr<BIO, OpensslFree>;
 using CipherPtr = std::unique_ptr<EVP_CIPHER, OpensslFree>;
 using CipherContextPtr = std::unique_ptr<EVP_CIPHER_CTX, OpensslFree>;
+using MacPtr = std::unique_ptr<EVP_MAC, OpensslFree>;
+using MacContextPtr = std::unique_ptr<EVP_MAC_CTX, OpensslFree>;
 using KeyPtr = std::unique_ptr<EVP_PKEY, OpensslFree>;
 using SslPtr = std::unique_ptr<SSL, OpensslFree>;
 using SslContextPtr = std::unique_ptr<SSL_CTX, OpensslFree>;

@@ -27,6 +27,13 @@ TEST(KeyedHash, is_hmac_sha256_under_the_hash_of_the_key) {
             hex("b232c078380bb17bdc3d4d4359919b99"));
 }
 
+TEST(KeyedHash, remembers_nothing_of_the_message_before) {
+  const KeyedHash hash("stateless reset key");
+  const KeyedHash::Tag first = hash(hex("01020304"));
+  EXPECT_NE(hash(hex("0102030405")), first);
+  EXPECT_EQ(hash(hex("01020304")), first);
+}
+
 TEST(KeyedHash, takes_keys_as_text_and_as_bytes_alike) {
   const Bytes key = hex("6b6579");
   const Bytes message = hex("00ff");
