@@ -67,6 +67,10 @@ class Connection {
     return life_.closing.is_open() && !life_.handshake.confirmed();
   }
   void handle_reset(const wire::ResetToken& token);
+  /// Server: for a client that has not got through. Nobody is told; nothing once it has.
+  void give_up() noexcept {
+    if (!life_.told_connected) life_.closing.finish();
+  }
 
   const ConnectionConfig& config() const noexcept { return config_; }
   std::uint64_t attempt() const noexcept { return life_.handshake.attempt(); }

@@ -147,10 +147,19 @@ void Endpoint::Impl::handle_initial(Timestamp now, const base::RxDatagram& datag
                   environment.credentials != nullptr ? kAsksForSecurity : kHasNoSecurity);
   if (half_open_.from(datagram.remote) >= config.handshakes_max_per_source)
     return drop(DropReason::table_full);
-  if (connections.size() >= config.connections_max)
+  if (connections.size() >= config.connections_max && !forget_half_open(now))
     return refuse(now, datagram, packet, wire::CloseCode::budget,
                   "the endpoint's connections_max is reached");
   accept(now, datagram, packet, validated);
+}
+
+// What strangers have begun must not take the place of clients: a handshake that goes well ends
+// within round trips, so the oldest is the likeliest to be nobody's.
+bool Endpoint::Impl::forget_half_open(Timestamp now) {
+  if (half_open_.size() == 0) return false;
+  connections.by_cid(half_open_.oldest())->give_up();
+  bury_done(now);
+  return true;
 }
 
 void Endpoint::Impl::accept(Timestamp now, const base::RxDatagram& datagram,

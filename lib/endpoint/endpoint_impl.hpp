@@ -57,6 +57,7 @@ class Endpoint::Impl {
   void refuse(Timestamp now, const base::RxDatagram& datagram, const wire::LongPacket& packet,
               wire::CloseCode code, std::string_view reason);
   void reply_reset(Timestamp now, const base::RxDatagram& datagram, std::uint32_t cid);
+  bool forget_half_open(Timestamp now);
   void accept(Timestamp now, const base::RxDatagram& datagram, const wire::LongPacket& packet,
               bool validated);
 

@@ -22,6 +22,8 @@ class HalfOpen {
     std::erase_if(entries_, [&](const Entry& entry) { return !still(entry.cid); });
   }
   std::size_t size() const noexcept { return entries_.size(); }
+  /// The one that was begun first. Precondition: size() > 0.
+  std::uint32_t oldest() const noexcept { return entries_.front().cid; }
   /// Of one address, whatever the port.
   std::size_t from(const SocketAddress& client) const {
     return static_cast<std::size_t>(

@@ -267,6 +267,40 @@ TEST_F(RaceTest, a_token_of_somebody_else_costs_no_time) {
   EXPECT_LT(took, milliseconds(50)) << "five times 5 ms are needed";
 }
 
+// Handshakes nobody is behind fill no place that clients need.
+TEST(Attack, begun_handshakes_do_not_count_as_connections) {
+  EndpointConfig config = Network::config();
+  config.connections_max = 4;
+  config.validate_addresses = false;
+  Network network;
+  Host& client = add_secure(network, 1, psk());
+  Host& server = add_secure(network, 2, psk(), config);
+  Host& late = add_secure(network, 3, psk());
+  std::vector<std::byte> hello;
+  network.on_leave = [&](Parcel& parcel) {
+    if (hello.empty()) hello = parcel.bytes;
+    return true;
+  };
+  network.connect(client, server);
+  base::Random random(1);
+  const auto strangers = [&] {
+    for (std::uint8_t i = 0; i < 20; ++i) {
+      for (std::size_t at = 13; at < 21; ++at) hello[at] = static_cast<std::byte>(random.next());
+      fix_checksum(hello);
+      network.inject(address(100 + i), server.address, hello);
+    }
+    network.run(milliseconds(1));
+    EXPECT_LE(server.endpoint.stats().connections, 4u);
+  };
+  strangers();
+  network.connect(late, server);
+  strangers();
+  EXPECT_NE(late.opened, 0u);
+  network.run(seconds(15));
+  EXPECT_EQ(server.connections.size(), 2u) << "both live and no other was seen";
+  EXPECT_EQ(server.endpoint.stats().connections, 2u);
+}
+
 // A client that has finished is told so by the server's next packet; what is said in between must
 // not make it begin another connection.
 TEST_F(AttackTest, a_late_lie_makes_no_second_connection) {
