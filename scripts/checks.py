@@ -27,7 +27,8 @@ SANITIZER_ENV = {'ASAN_OPTIONS': 'detect_stack_use_after_return=1:strict_string_
                  'UBSAN_OPTIONS': 'halt_on_error=1:print_stacktrace=1',
                  # A forked child of a test starts a worker of its own.
                  'TSAN_OPTIONS': 'halt_on_error=1:exitcode=66:die_after_fork=0'}
-FUZZ_TARGETS = ('headers', 'frames', 'transport_parameters', 'safetensors', 'connection')
+FUZZ_TARGETS = ('headers', 'frames', 'transport_parameters', 'safetensors', 'handshake',
+                'connection', 'protected_connection')
 FUZZ_SECONDS = 20
 GTEST_CASE = re.compile(
     r'^\[ {2}(?:     OK|FAILED |SKIPPED) \] \S+(?:, where .*)? \(\d+ ms\)', re.M)

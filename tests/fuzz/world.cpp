@@ -47,9 +47,16 @@ std::vector<Segment> segments(Bytes& bytes, std::size_t parts) {
   return result;
 }
 
+std::shared_ptr<crypto::Credentials> key() {
+  crypto::PskKey key;
+  key.identity = "fuzz";
+  std::ranges::fill(key.secret.writable(), std::byte{7});
+  return crypto::Credentials::from_psk(key).value();
+}
+
 }  // namespace
 
-World::World(const Setup& setup) : one_way_(setup.one_way) {
+World::World(const Setup& setup) : one_way_(setup.one_way), secure_(setup.secure) {
   constexpr std::size_t kSlots = 16;
   heads_.resize(kSlots, std::vector<std::byte>(setup.mtu));
   slots_.resize(kSlots);
@@ -59,6 +66,7 @@ World::World(const Setup& setup) : one_way_(setup.one_way) {
     environment.make_controller = congestion::find_controller(setup.cubic ? "cubic" : "fixed");
     environment.seed = 2 * setup.seed + side;
     environment.departure_times = true;
+    if (setup.secure) environment.credentials = key();
     environment.datagram_max = setup.mtu - ip_udp_overhead(AddressFamily::ipv4);
     peers_[side].address = address(static_cast<std::uint8_t>(side + 1), 1000);
     peers_[side].endpoint = std::make_unique<endpoint::Endpoint>(config(setup), environment);
@@ -82,6 +90,7 @@ EndpointConfig World::config(const Setup& setup) const {
 
 void World::connect() {
   if (peers_[kClient].connection != 0 && !broken_) return;
+  harmed_ = harmed_ || epoch_ > 0;  // there may be two connections now
   ++epoch_;
   incoming_ = 0;
   broken_ = false;
@@ -152,17 +161,19 @@ void World::ready(std::size_t which, std::uint64_t share) {
 
 void World::close(Side side) {
   if (peers_[side].connection == 0) return;
+  harmed_ = true;
   peers_[side].endpoint->close(now_, peers_[side].connection, "enough");
   drain(side);
 }
 
 void World::rebind_client() {
+  harmed_ = true;
   SocketAddress& address = peers_[kClient].address;
   address.port = static_cast<std::uint16_t>(address.port + 1);
 }
 
 void World::inject(Side to, std::vector<std::byte> bytes, bool forged) {
-  forged_ = forged_ || forged;
+  forged_ = forged_ || (forged && !secure_);
   if (bytes.empty()) return;
   under_way_.insert({now_, {peers_[other(to)].address, peers_[to].address, std::move(bytes)}});
 }
@@ -177,11 +188,15 @@ void World::disturb(Parcel& parcel) {
   const std::size_t at = trouble.at % parcel.bytes.size();
   if (strikes(trouble.mark)) parcel.ecn = base::Ecn::ce;
   // One byte: any checksum of 32 bits sees it, so that this is noise and no forgery.
-  if (strikes(trouble.damage)) parcel.bytes[at] ^= std::byte{trouble.flip};
+  if (strikes(trouble.damage)) {
+    parcel.bytes[at] ^= std::byte{trouble.flip};
+    harmed_ = true;
+  }
   if (strikes(trouble.forge)) {
     parcel.bytes[at] ^= std::byte{trouble.flip};
     make_integrity_right(parcel.bytes);
-    forged_ = true;
+    forged_ = forged_ || !secure_;
+    harmed_ = true;
   }
 }
 
@@ -204,12 +219,14 @@ void World::leave(const base::TxDatagram& slot, Side from) {
   disturb(parcel);
   if (trouble.drop > 0) {
     --trouble.drop;
+    harmed_ = true;
     return;
   }
-  if (partitioned) return;
+  if (partitioned_) return;
   Timestamp at = std::max(now_, slot.departure) + one_way_;
   if (trouble.delay > 0) {
     --trouble.delay;
+    harmed_ = true;
     at += trouble.delay_by;
   }
   if (trouble.duplicate > 0) {
@@ -243,7 +260,10 @@ void World::on_connection(Side side, const endpoint::ConnectionEvent& event) {
     // A replayed initial may open a second one, which nobody uses and which dies of silence.
     if (side == kServer && ++incoming_ > 1) broken_ = true;
     if (peer.connection == 0) peer.connection = event.connection;
+    require(!secure_ || harmed_ || side == kClient || incoming_ == 1,
+            "who only speaks makes no second connection");
   } else if (peer.connection == event.connection || peer.connection == 0) {
+    require(!secure_ || harmed_ || peer.connection == 0, "who only speaks ends no connection");
     peer.connection = 0;
     broken_ = true;
   }
@@ -353,11 +373,12 @@ void World::check_pairs() const {
 
 void World::finish() {
   trouble = {};
-  partitioned = false;
+  partitioned_ = false;
   for (std::size_t i = 0; i < posted_.size(); ++i) ready(i, 8);
   // A lost peer is found out within this, and what is left of a few megabytes crosses.
   for (int i = 0; i < 20 && !(i >= 4 && matched_have_ended()); ++i) run(seconds(1));
   if (!forged_ && !broken_) require(matched_have_ended(), "what is matched ends while both live");
+  harmed_ = true;
   for (Peer& peer : peers_) peer.endpoint->close_all(now_, "the end");
   run(seconds(3));
   for (const auto& [id, posted] : posted_)

@@ -68,6 +68,7 @@ class World {
     bool validate_addresses = true;
     bool tight = false;  ///< hardly any budget for transfers
     std::uint32_t mtu = 1500;
+    bool secure = false;  ///< both ends hold a key, and nothing can be forged
   };
   explicit World(const Setup& setup);
 
@@ -82,7 +83,10 @@ class World {
 
   // What the network and an attacker on it do.
   Trouble trouble{};
-  bool partitioned = false;
+  void partition(bool on) {
+    partitioned_ = on;
+    harmed_ = harmed_ || on;
+  }
   void rebind_client();
   /// Puts a datagram on the line; what an honest network cannot do makes the run a forged one.
   void inject(Side to, std::vector<std::byte> bytes, bool forged);
@@ -127,6 +131,7 @@ class World {
   void for_each_pair(Visit visit) const;
 
   Duration one_way_;
+  bool partitioned_ = false;
   Timestamp now_ = Timestamp{} + std::chrono::hours(1);
   std::array<Peer, 2> peers_;
   std::multimap<Timestamp, Parcel> under_way_;
@@ -140,7 +145,9 @@ class World {
   TransferId next_id_ = 1;
   std::uint32_t epoch_ = 0;
   std::uint32_t incoming_ = 0;  ///< of this epoch
+  bool secure_;
   bool forged_ = false;
+  bool harmed_ = false;  ///< somebody closed, or did more to the line than to speak on it
   bool broken_ = false;  ///< a connection of this epoch ended, or who is whose is not known
 };
 
