@@ -77,7 +77,7 @@ class Prefetch {
   }
 
  private:
-  static constexpr std::size_t kAhead = 6 * 1024;
+  static constexpr std::size_t kAhead = 6144;
   static constexpr std::size_t kLine = 64;
   std::span<const Aead::Sealing> messages_;
   std::size_t next_ = 0;   // not asked for yet
