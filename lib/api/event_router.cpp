@@ -75,6 +75,11 @@ void EventRouter::apply(const endpoint::ConnectionEvent& event) {
     let_in(event);
     return;
   }
+  if (event.kind == endpoint::ConnectionEvent::Kind::rejected) {
+    logger_.log(LogLevel::warning,
+                "a client at " + to_string(event.remote) + " was turned away: " + event.reason);
+    return;
+  }
   const auto found = connections_.find(event.connection);
   if (found == connections_.end()) return;
   const std::shared_ptr<ConnectionState> connection = found->second;

@@ -199,9 +199,18 @@ void Connection::check_failures() {
   if (!life_.closing.is_open() || !life_.handshake.failure()) return;
   const Handshake::Failure& failure = *life_.handshake.failure();
   const Status status = failure.code == ErrorCode::timed_out ? Status::timed_out : Status::refused;
-  // Nobody here was told of a client that did not get through.
-  if (config_.role == Role::client || life_.told_connected)
+  if (config_.role == Role::client || life_.told_connected) {
     end(status, failure.reason, failure.code);
+  } else if (failure.code == ErrorCode::not_authenticated) {
+    transfer::ConnectionEvent event;
+    event.kind = transfer::ConnectionEvent::Kind::rejected;
+    event.connection = config_.id;
+    event.status = status;
+    event.remote = path_.remote();
+    event.error = failure.code;
+    event.reason = failure.reason;
+    shared_.events->emplace_back(std::move(event));
+  }
   life_.closing.finish();
 }
 
