@@ -10,6 +10,7 @@
 #include "lib/base/assert.hpp"
 #include "lib/crypto/aead_protection.hpp"
 #include "lib/crypto/crc_protection.hpp"
+#include "lib/transfer/refusal.hpp"
 
 namespace longhaul::connection {
 namespace {
@@ -202,6 +203,8 @@ void Connection::check_failures() {
   // Nobody here was told of a client that did not get through.
   if (config_.role == Role::client || life_.told_connected)
     end(status, failure.reason, failure.code);
+  else if (failure.code == ErrorCode::not_authenticated)
+    shared_.events->emplace_back(transfer::refused_client(path_.remote(), failure.reason));
   life_.closing.finish();
 }
 
