@@ -338,7 +338,8 @@ constexpr std::array kFlags{
     Flag{kEither, '\0', "engine", "NAME",
          "what moves datagrams: mmsg, io_uring, io_uring_zero_copy, or auto: the faster (auto)",
          text<&Options::engine>},
-    Flag{kEither, 'v', "verbose", "", "show the library's log on stderr", set<&Options::verbose>},
+    Flag{kEither, 'v', "verbose", "", "show all of the library's log on stderr, not only warnings",
+         set<&Options::verbose>},
 
     Flag{kFaults, '\0', "inject-loss", "P",
          "drop this share of the datagrams sent, such as 1% or 0.01",
