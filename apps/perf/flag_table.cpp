@@ -285,7 +285,7 @@ constexpr std::array kFlags{
          "authorities the other end's certificate has to come from (PEM)", text<&Options::ca_path>},
     Flag{kSecurity, '\0', "peer-name", "NAME",
          "name it has to be made out to (any that --ca vouches for)", text<&Options::peer_name>},
-    Flag{kSecurity, '\0', "peer-fingerprint", "HEX[,HEX]",
+    Flag{kSecurity, '\0', "peer-fingerprint", "HEX[,..]",
          "SHA-256 of the only certificates the other end may show, instead of --ca",
          apply_fingerprints},
     Flag{kSecurity, '\0', "security", "NAME",
