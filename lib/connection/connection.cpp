@@ -10,6 +10,7 @@
 #include "lib/base/assert.hpp"
 #include "lib/crypto/aead_protection.hpp"
 #include "lib/crypto/crc_protection.hpp"
+#include "lib/transfer/refusal.hpp"
 
 namespace longhaul::connection {
 namespace {
@@ -199,18 +200,10 @@ void Connection::check_failures() {
   if (!life_.closing.is_open() || !life_.handshake.failure()) return;
   const Handshake::Failure& failure = *life_.handshake.failure();
   const Status status = failure.code == ErrorCode::timed_out ? Status::timed_out : Status::refused;
-  if (config_.role == Role::client || life_.told_connected) {
+  if (config_.role == Role::client || life_.told_connected)
     end(status, failure.reason, failure.code);
-  } else if (failure.code == ErrorCode::not_authenticated) {
-    transfer::ConnectionEvent event;
-    event.kind = transfer::ConnectionEvent::Kind::rejected;
-    event.connection = config_.id;
-    event.status = status;
-    event.remote = path_.remote();
-    event.error = failure.code;
-    event.reason = failure.reason;
-    shared_.events->emplace_back(std::move(event));
-  }
+  else if (failure.code == ErrorCode::not_authenticated)
+    shared_.events->emplace_back(transfer::refused_client(path_.remote(), failure.reason));
   life_.closing.finish();
 }
 

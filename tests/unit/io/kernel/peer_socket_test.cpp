@@ -60,8 +60,8 @@ struct PeerSocketTest : testing::TestWithParam<AddressFamily> {
 
 INSTANTIATE_TEST_SUITE_P(Families, PeerSocketTest,
                          testing::Values(AddressFamily::ipv4, AddressFamily::ipv6),
-                         [](const auto& info) {
-                           return info.param == AddressFamily::ipv4 ? "ipv4" : "ipv6";
+                         [](const auto& family) {
+                           return family.param == AddressFamily::ipv4 ? "ipv4" : "ipv6";
                          });
 
 TEST_P(PeerSocketTest, opens_for_who_sends_most_and_keeps_order_and_everything) {
