@@ -10,6 +10,7 @@
 #include "lib/base/assert.hpp"
 #include "lib/crypto/aead_protection.hpp"
 #include "lib/crypto/crc_protection.hpp"
+#include "lib/crypto/keyed_hash.hpp"
 #include "lib/transfer/refusal.hpp"
 
 namespace longhaul::connection {
@@ -98,10 +99,10 @@ void Connection::ask_for_answer(Timestamp now) {
   life_.liveness.on_asked(now - std::chrono::hours(1));
 }
 
-bool Connection::handle_initial(Timestamp now, std::span<const std::byte> frames) {
+bool Connection::handle_initial(Timestamp now, const wire::LongPacket& packet) {
   if (!life_.closing.is_open()) return true;
   const bool was_established = life_.handshake.established();
-  if (!life_.handshake.on_initial(now, frames)) return false;
+  if (!life_.handshake.on_initial(now, packet)) return false;
   if (!was_established && life_.handshake.established()) {
     on_established(now);
   } else if (was_established && life_.handshake.secure()) {
@@ -132,7 +133,8 @@ void Connection::handle_refusal(Timestamp now) {
 }
 
 void Connection::handle_reset(const wire::ResetToken& token) {
-  if (!life_.handshake.established() || life_.handshake.peer().reset_token != token) return;
+  if (!life_.handshake.established() || !life_.handshake.peer().reset_token) return;
+  if (!crypto::equal_in_constant_time(*life_.handshake.peer().reset_token, token)) return;
   if (!life_.closing.is_open()) return life_.closing.finish();
   end(Status::peer_lost, "the peer has no such connection any more (restarted?)",
       ErrorCode::peer_lost);

@@ -57,7 +57,7 @@ class Connection {
   Timestamp next_timeout() const;
 
   // Long packets and resets, which the endpoint recognises.
-  [[nodiscard]] bool handle_initial(Timestamp now, std::span<const std::byte> frames);
+  [[nodiscard]] bool handle_initial(Timestamp now, const wire::LongPacket& packet);
   void handle_long_packet(Timestamp now, const wire::LongPacket& packet);
   void handle_version_negotiation(Timestamp now, std::span<const std::uint32_t> versions);
   /// Somebody says that nobody listens at the peer's address. Nothing once established.

@@ -18,7 +18,9 @@ constexpr Duration kServerPatience = std::chrono::seconds(10);
 constexpr std::size_t kLongOverhead = wire::kLongHeaderBytes + wire::kCrcBytes;
 // What the peer says it has may be made up: now and then everything is said again.
 constexpr int kFlightsUntilAllAgain = 3;
-constexpr int kTokenTries = 3;
+constexpr int kTokenTries = 2;
+// Enough for the server's first packet to be lost once.
+constexpr int kFlightsUntilConfirmed = 2;
 
 std::uint32_t milliseconds(Duration duration) {
   return static_cast<std::uint32_t>(
@@ -36,7 +38,9 @@ wire::TransportParameters own_parameters(const ConnectionConfig& config) {
   own.eager_max =
       static_cast<std::uint32_t>(std::min<std::uint64_t>(endpoint.eager_max, UINT32_MAX));
   own.transfers_max = endpoint.transfers_max;
-  own.reset_token = config.reset_token;
+  // What a client says first is not encrypted, and whoever read its token could end the connection.
+  if (config.role == Role::server || config.credentials == nullptr)
+    own.reset_token = config.reset_token;
   own.reference_payload = config.payload_mode == base::PayloadMode::reference;
   if (config.credentials != nullptr) own.connection_id = config.own_cid;
   return own;
@@ -81,8 +85,10 @@ void Handshake::begin_attempt(Timestamp now) {
   }
   if (role_ == Role::server) return;
   in_flight_ = false;
-  flights_ = 0;
-  sent_with_present_token_ = 0;
+  flights_ = flights_since_token_ = flights_since_asked_ = 0;
+  tokens_.clear();
+  tokens_taken_ = 0;
+  retried_after_ = {};
   send_at_ = now;
   interval_ = kFirstRepeat;
 }
@@ -116,15 +122,39 @@ std::size_t Handshake::write(Timestamp now, std::span<std::byte> out) {
   return role_ == Role::server ? write_answer(out) : write_initial(now, out);
 }
 
+// What does not fit, or a refusal of what was accepted before, may be a stranger's. Then the rest
+// of the conversation gets through all the same.
+bool Handshake::stands_still() const noexcept {
+  return (broken_ || stream_.contradicted()) && stream_.received() == received_before_ &&
+         flights_ >= (established() ? kFlightsUntilConfirmed : 1);
+}
+
+// The one tried least. Now and then, after each had its turn, we ask for another, without any.
+void Handshake::choose_token() {
+  const auto next = std::ranges::min_element(tokens_, {}, &Token::tries);
+  if (next == tokens_.end() || (next->tries > 0 && flights_since_asked_ >= kTokenTries)) {
+    token_ = {};
+    flights_since_asked_ = 0;
+    tokens_taken_ = 0;
+    return;
+  }
+  ++flights_since_asked_;
+  ++next->tries;
+  token_ = *next;
+}
+
 void Handshake::begin_flight(Timestamp now) {
   in_flight_ = true;
-  // A token that goes unanswered may have been somebody else's: now and then we ask for another.
-  without_token_ = token_size_ > 0 && sent_with_present_token_ % kTokenTries == kTokenTries - 1 &&
-                   stream_.received() == 0 && !established();
-  asked_for_token_ = asked_for_token_ || without_token_;
+  choose_token();
   stream_.rewind(++flights_ % kFlightsUntilAllAgain == 0);
+  ++flights_ever_;
+  received_before_ = stream_.received();
   last_sent_ = now;
-  ++sent_with_present_token_;
+  ++flights_since_token_;
+  if (std::ranges::find(tokens_, 0, &Token::tries) != tokens_.end()) {
+    send_at_ = now;
+    return;
+  }
   send_at_ = now + interval_;
   interval_ = std::min(2 * interval_, std::max(kRepeatMax, interval_));
 }
@@ -139,11 +169,10 @@ std::size_t Handshake::write_initial(Timestamp now, std::span<std::byte> out) {
   header.source_id = own_cid_;
   header.attempt = attempt_;
   header.number = next_number_++;
-  const std::size_t token_size = without_token_ ? 0 : token_size_;
-  header.token = std::span(token_).first(token_size);
+  header.token = std::span(token_.bytes).first(token_.size);
   // What the frames leave is zero, that is, PADDING.
   std::array<std::byte, wire::kInitialDatagramMin> frames{};
-  const auto room = std::span(frames).first(frames.size() - kLongOverhead - token_size);
+  const auto room = std::span(frames).first(frames.size() - kLongOverhead - token_.size);
   write_frames(room);
   in_flight_ = secure() && stream_.has_unsent();
   return wire::write_long_packet(header, room, out);
@@ -176,6 +205,7 @@ void Handshake::handle_timeout(Timestamp now) {
     tls_.reset();
     stream_ = {};
   }
+  if (now >= send_at_ && !in_flight_ && stands_still()) begin_again(now);
   if (now < deadline_) return;
   if (refused_) return fail(ErrorCode::not_authenticated, *refused_);
   fail(ErrorCode::timed_out,

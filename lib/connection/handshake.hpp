@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "lib/base/random.hpp"
 #include "lib/connection/handshake_stream.hpp"
@@ -25,9 +26,11 @@ namespace longhaul::connection {
 /// the server has not said it has, and the server answers each copy, so that neither needs another
 /// acknowledgement.
 ///
-/// Nothing in a long packet is proven before TLS has finished. What somebody on the way may have
-/// made up ends no attempt by itself: a broken TLS conversation begins anew, and refusals have to
-/// come several times.
+/// Nothing in a long packet is proven before TLS has finished, and whoever sees the line may say
+/// anything first. So what does not fit is left lying while the conversation goes on; only one that
+/// is broken or stands still begins anew, as another attempt, and a client gives up early only if
+/// several failed in the same way with no sign of a stranger. Refusals have to come several times
+/// with nothing else in between, and of several retries each is followed.
 class Handshake {
  public:
   Handshake(const ConnectionConfig& config, Timestamp now);
@@ -55,9 +58,9 @@ class Handshake {
   };
   const std::optional<Failure>& failure() const noexcept { return failure_; }
 
-  /// Server: the frames of one of the client's initials. False if they are malformed, or of the
-  /// other kind of security.
-  [[nodiscard]] bool on_initial(Timestamp now, std::span<const std::byte> frames);
+  /// Server: one of the client's initials. False if its frames are malformed, or of the other kind
+  /// of security.
+  [[nodiscard]] bool on_initial(Timestamp now, const wire::LongPacket& packet);
   /// Client: what a server answered. Packets that do not fit are ignored.
   void on_long_packet(Timestamp now, const wire::LongPacket& packet);
   void on_version_negotiation(Timestamp now, std::span<const std::uint32_t> versions);
@@ -76,6 +79,8 @@ class Handshake {
   // handshake.cpp
   void begin_attempt(Timestamp now);
   void begin_flight(Timestamp now);
+  bool stands_still() const noexcept;
+  void choose_token();
   std::size_t write_initial(Timestamp now, std::span<std::byte> out);
   std::size_t write_answer(std::span<std::byte> out);
   std::size_t write_frames(std::span<std::byte> out);
@@ -84,10 +89,12 @@ class Handshake {
   // handshake_receive.cpp
   bool read_frames(Timestamp now, std::span<const std::byte> frames,
                    std::optional<wire::TransportParameters>& in_the_clear);
+  void on_answer_to_last_attempt(std::span<const std::byte> frames);
   void on_retry(Timestamp now, std::span<const std::byte> token);
+  bool begin_anew_if_broken(Timestamp now);
   void advance_tls(Timestamp now);
   void on_tls_failure(Timestamp now);
-  void begin_again(Timestamp now, const std::string& reason);
+  void begin_again(Timestamp now);
   void finish(Timestamp now, const wire::TransportParameters& peer);
   void on_unproven(Timestamp now, ErrorCode code, std::string reason);
 
@@ -110,30 +117,48 @@ class Handshake {
   std::unique_ptr<crypto::TlsSession> tls_;
   HandshakeStream stream_;
   int attempts_ = 0;
-  Timestamp first_failed_at_{};
   std::optional<std::string> refused_;  // server: why, while the alert is still repeated
+  std::optional<std::string> broken_;  // client: why this attempt comes to nothing, as far as known
+  // Client: attempts that failed with no sign of a stranger.
+  int failures_ = 0;
+  Timestamp first_failed_at_{};
+  struct LastAttempt {
+    std::uint64_t attempt = 0;
+    HandshakeStream stream;
+    bool counted = false;  // in failures_
+  };
+  std::optional<LastAttempt> last_attempt_;
 
-  std::array<std::byte, wire::kTokenBytesMax> token_{};
-  std::size_t token_size_ = 0;
-  bool without_token_ = false;    // the present flight
-  bool asked_for_token_ = false;  // by such a flight
+  struct Token {
+    std::array<std::byte, wire::kTokenBytesMax> bytes{};
+    std::size_t size = 0;
+    int tries = 0;
+  };
+  std::vector<Token> tokens_;     // any of them may be somebody else's
+  std::size_t tokens_taken_ = 0;  // since we asked
+  Token token_;                   // of the present flight
   std::uint32_t next_number_ = 0;
   bool answer_due_ = false;
   std::uint64_t may_answer_ = 0;  // server, address not validated: bytes (RFC 9000 §8.1)
   bool heard_anything_ = false;
   int refusals_ = 0;
   Timestamp first_refused_at_{};
-  int unproven_ = 0;
+  int unproven_ = 0;  // flights that were answered by nothing but refusals
+  int last_unproven_flight_ = 0;
   Timestamp first_unproven_at_{};
 
   bool in_flight_ = false;  // client: a flight has begun and is not all written
-  int flights_ = 0;         // of this attempt
+  int flights_ = 0;         // of this attempt, since it was established if it is
+  int flights_ever_ = 0;
+  std::uint64_t received_before_ = 0;  // when the last flight began
   Timestamp send_at_ = kNever;
   Duration interval_{};
   Timestamp deadline_ = kNever;
   Timestamp release_at_ = kNever;
   Timestamp last_sent_{};
-  int sent_with_present_token_ = 0;
+  Duration retried_after_{};  // the flight that asked for the token
+  int flights_since_token_ = 0;
+  int flights_since_asked_ = 0;  // for a token
   std::optional<Duration> rtt_sample_;
 };
 

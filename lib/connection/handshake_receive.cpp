@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "lib/connection/handshake.hpp"
@@ -16,11 +17,14 @@ constexpr int kRefusalsMin = 3;
 constexpr Duration kRefusedFor = std::chrono::seconds(1);
 constexpr Duration kUnprovenFor = std::chrono::milliseconds(600);
 // A key that is wrong is wrong again; a conversation that somebody disturbed may go well later.
-constexpr int kAttemptsMin = 3;
-constexpr Duration kAttemptsFor = std::chrono::milliseconds(800);
+constexpr int kFailuresMin = 3;
+constexpr Duration kFailuresFor = std::chrono::milliseconds(800);
 constexpr Duration kAttemptPause = std::chrono::milliseconds(50);  // doubles
 // A server says no for that long to a client that goes on asking.
 constexpr Duration kRefuseFor = std::chrono::seconds(2);
+// Each costs a server a TLS conversation.
+constexpr int kAttemptsOfServer = 16;
+constexpr std::size_t kTokensMax = 8;
 // Parts of a flight arrive together; the answer can wait for the rest.
 constexpr Duration kPartOfFlight = std::chrono::milliseconds(5);
 constexpr Duration kRepeatMin = std::chrono::milliseconds(20);
@@ -55,6 +59,7 @@ bool Handshake::read_frames(Timestamp now, std::span<const std::byte> frames,
           now, ErrorCode::refused,
           close->reason.empty() ? "the peer refused the connection" : std::string(close->reason));
     } else if (const auto* stream = std::get_if<wire::Handshake>(&*frame)) {
+      if (!stream->data.empty()) unproven_ = 0;
       if (secure() ? !stream_.on_frame(*stream) : !stream->data.empty()) return false;
     } else {
       return false;
@@ -63,7 +68,11 @@ bool Handshake::read_frames(Timestamp now, std::span<const std::byte> frames,
   return !reader.failed();
 }
 
-bool Handshake::on_initial(Timestamp now, std::span<const std::byte> frames) {
+bool Handshake::on_initial(Timestamp now, const wire::LongPacket& packet) {
+  const std::span<const std::byte> frames = packet.frames;
+  // Each is answered under its own ID until TLS has said which it is: the first may be a
+  // stranger's.
+  if (secure() && !established()) peer_cid_ = packet.header.source_id;
   std::optional<wire::TransportParameters> in_the_clear;
   if (!secure()) {
     if (!read_frames(now, frames, in_the_clear) || !in_the_clear) return false;
@@ -72,11 +81,9 @@ bool Handshake::on_initial(Timestamp now, std::span<const std::byte> frames) {
   } else if (tls_ != nullptr) {
     // Once refused, or done with, a conversation is only said again.
     if (!read_frames(now, frames, in_the_clear)) return established();
-    if (stream_.contradicted() && !established() && !refused_) {
-      // The client says it again and again; what others say comes once.
-      begin_attempt(now);
-      if (!read_frames(now, frames, in_the_clear)) return false;
-    }
+    if (stream_.contradicted() && begin_anew_if_broken(now) &&
+        !read_frames(now, frames, in_the_clear))
+      return false;
     if (!refused_) advance_tls(now);
     stream_.rewind(refused_.has_value());
   } else {
@@ -87,9 +94,25 @@ bool Handshake::on_initial(Timestamp now, std::span<const std::byte> frames) {
   return true;
 }
 
+// Server: what came first may not have been the client's. Once TLS has answered, it was a whole
+// ClientHello that holds the key: another one then is the stranger's, or the client will notice.
+bool Handshake::begin_anew_if_broken(Timestamp now) {
+  const bool came_to_nothing = refused_ || stream_.outgoing().empty();
+  if (established() || !came_to_nothing || attempts_ >= kAttemptsOfServer) return false;
+  if (refused_) deadline_ = std::max(deadline_, now + kRefuseFor);
+  refused_.reset();
+  begin_attempt(now);
+  return true;
+}
+
 void Handshake::on_long_packet(Timestamp now, const wire::LongPacket& packet) {
   if (role_ != Role::client || failure_) return;
-  if (packet.header.attempt != attempt_ || packet.header.destination_id != own_cid_) return;
+  if (packet.header.destination_id != own_cid_) return;
+  if (packet.header.attempt != attempt_) {
+    if (last_attempt_ && packet.header.attempt == last_attempt_->attempt)
+      on_answer_to_last_attempt(packet.frames);
+    return;
+  }
   if (packet.header.type == wire::LongType::retry) return on_retry(now, packet.header.token);
   if (packet.header.type != wire::LongType::accept) return;
   if (!secure() && established()) return;
@@ -105,9 +128,7 @@ void Handshake::on_long_packet(Timestamp now, const wire::LongPacket& packet) {
   if (tls_ == nullptr) return;
   if (in_the_clear) return on_unproven(now, ErrorCode::not_authenticated, kNoSecurityThere);
   const bool was_established = established();
-  if (stream_.contradicted() && !confirmed_)
-    return begin_again(now, "what came of the handshake contradicts itself");
-  if (stream_.received() == had) return;
+  if (stream_.received() == had || broken_) return;
   advance_tls(now);
   if (!established() && !failure_ && stream_.received() > 0)
     send_at_ = std::min(send_at_, now + kPartOfFlight);
@@ -115,15 +136,35 @@ void Handshake::on_long_packet(Timestamp now, const wire::LongPacket& packet) {
     send_at_ = now;
 }
 
+// Two different answers to one attempt: its failure was a stranger's work.
+void Handshake::on_answer_to_last_attempt(std::span<const std::byte> frames) {
+  std::vector<wire::Gap> scratch;
+  wire::FrameReader reader(frames, scratch);
+  while (const auto frame = reader.next()) {
+    if (const auto* stream = std::get_if<wire::Handshake>(&*frame))
+      (void)last_attempt_->stream.on_frame(*stream);
+  }
+  if (!last_attempt_->stream.contradicted()) return;
+  if (last_attempt_->counted) --failures_;
+  last_attempt_.reset();
+}
+
 void Handshake::on_retry(Timestamp now, std::span<const std::byte> token) {
-  // One is enough; another would only let somebody on the way keep us busy.
-  const bool wanted = token_size_ == 0 || asked_for_token_;
-  if (established() || stream_.received() > 0 || !wanted || token.empty()) return;
+  const auto same = [&](const Token& known) {
+    return std::ranges::equal(std::span(known.bytes).first(known.size), token);
+  };
+  // So many, and each once: no stranger shall keep us busy.
+  if (established() || stream_.received() > 0 || token.empty() || tokens_taken_ >= kTokensMax ||
+      std::ranges::any_of(tokens_, same))
+    return;
   heard_anything_ = true;
-  asked_for_token_ = false;
-  token_size_ = token.size();
-  std::ranges::copy(token, token_.begin());
-  sent_with_present_token_ = 0;
+  retried_after_ = now - last_sent_;
+  if (tokens_.size() == kTokensMax) tokens_.erase(tokens_.begin());
+  ++tokens_taken_;
+  Token& added = tokens_.emplace_back();
+  added.size = token.size();
+  std::ranges::copy(token, added.bytes.begin());
+  flights_since_token_ = flights_since_asked_ = 0;
   in_flight_ = false;
   send_at_ = now;
 }
@@ -151,22 +192,30 @@ void Handshake::on_tls_failure(Timestamp now) {
     deadline_ = now + kRefuseFor;
     return;
   }
-  begin_again(now, *tls_->failure());
+  broken_ = *tls_->failure();
+  // What is established holds as far as we know: wait for what the server says next.
+  if (!established()) begin_again(now);
 }
 
-void Handshake::begin_again(Timestamp now, const std::string& reason) {
+void Handshake::begin_again(Timestamp now) {
+  // A server that has proven to hold the key has seen that we do, too: no refusal is its own.
+  const bool disturbed =
+      stream_.contradicted() || !broken_ || (established() && peer_identity_.starts_with("psk "));
+  if (!disturbed && failures_++ == 0) first_failed_at_ = now;
+  if (!disturbed && failures_ >= kFailuresMin && now - first_failed_at_ >= kFailuresFor)
+    return fail(ErrorCode::not_authenticated, *broken_);
+  last_attempt_ = LastAttempt{attempt_, std::move(stream_), !disturbed};
   peer_.reset();
-  if (attempts_ == 1) first_failed_at_ = now;
-  if (attempts_ >= kAttemptsMin && now - first_failed_at_ >= kAttemptsFor)
-    return fail(ErrorCode::not_authenticated, reason);
+  broken_.reset();
   attempt_ = random_.next();
-  token_size_ = 0;
   begin_attempt(now + kAttemptPause * (1 << std::min(attempts_ - 1, 3)));
 }
 
 void Handshake::finish(Timestamp now, const wire::TransportParameters& peer) {
   peer_ = peer;
-  if (role_ == Role::client && sent_with_present_token_ == 1) rtt_sample_ = now - last_sent_;
+  // A retry that is a stranger's comes too early, and what is answered then left before it.
+  if (role_ == Role::client && flights_since_token_ == 1)
+    rtt_sample_ = std::max(now - last_sent_, retried_after_);
   if (role_ == Role::server || !secure()) return on_confirmed(now);
   interval_ = rtt_sample_ ? std::max(2 * *rtt_sample_, kRepeatMin) : interval_;
   flights_ = 0;
@@ -174,7 +223,9 @@ void Handshake::finish(Timestamp now, const wire::TransportParameters& peer) {
 
 void Handshake::on_unproven(Timestamp now, ErrorCode code, std::string reason) {
   if (!secure()) return fail(code, std::move(reason));
-  if (stream_.received() > 0) return;
+  if (stream_.received() > 0 ||
+      std::exchange(last_unproven_flight_, flights_ever_) == flights_ever_)
+    return;
   if (unproven_++ == 0) first_unproven_at_ = now;
   if (unproven_ >= kRefusalsMin && now - first_unproven_at_ >= kUnprovenFor)
     fail(code, std::move(reason));

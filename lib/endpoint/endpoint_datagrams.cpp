@@ -125,7 +125,7 @@ void Endpoint::Impl::handle_initial(Timestamp now, const base::RxDatagram& datag
                   "nobody listens on this endpoint");
   if (connection::Connection* known =
           connections.by_attempt(datagram.remote, packet.header.attempt)) {
-    (void)known->handle_initial(now, packet.frames);
+    (void)known->handle_initial(now, packet);
     some_done_ = some_done_ || known->done();
     return note(known->config().own_cid);
   }
@@ -163,7 +163,7 @@ void Endpoint::Impl::accept(Timestamp now, const base::RxDatagram& datagram,
   made.attempt = packet.header.attempt;
   made.address_validated = validated;
   auto connection = std::make_unique<connection::Connection>(made, now, events_, drops);
-  if (!connection->handle_initial(now, packet.frames)) return drop(DropReason::malformed_frame);
+  if (!connection->handle_initial(now, packet)) return drop(DropReason::malformed_frame);
   connections.insert(std::move(connection));
   half_open_.add(datagram.remote, made.own_cid);
   note(made.own_cid);

@@ -14,6 +14,8 @@ constexpr std::int64_t kPacketTimes = 3;
 // What was learned fades over some 16 RTT.
 constexpr std::int64_t kDecay = 16;
 constexpr std::uint64_t kLatenessMaxUs = 10'000'000;
+// Where round trips are shorter than what queues and schedulers do to packets.
+constexpr Duration kWindowMaxMin = std::chrono::milliseconds(10);
 // Each costs an ACK and a FLOOR; who lies about a flight of thousands meets one.
 constexpr std::uint64_t kSkipMin = 512;
 constexpr std::uint64_t kSkipSpread = 4096;
@@ -181,13 +183,17 @@ void SendSpace::learn_window(Timestamp now, const wire::Ack& ack, Duration packe
                         (learned_window_ - with_margin(lateness_, packet_time)) / 2;
     window_decayed_at_ = now;
   }
-  const Duration seen =
-      std::chrono::microseconds(std::min<std::uint64_t>(ack.lateness_us, kLatenessMaxUs));
+  // To wait longer than a round trip costs more than to send again, and who holds back a few
+  // packets must not make us wait for all the others.
+  const Duration most = std::max(smoothed_rtt, kWindowMaxMin);
+  const Duration seen = std::min<Duration>(
+      std::chrono::microseconds(std::min<std::uint64_t>(ack.lateness_us, kLatenessMaxUs)), most);
   if (seen > lateness_) {
     // While the lateness still grows the next packet will be later than any so far; doubling stays
     // ahead.
     lateness_ = seen;
-    learned_window_ = std::max(learned_window_, 2 * seen + kPacketTimes * packet_time);
+    learned_window_ =
+        std::max(learned_window_, std::min(2 * seen, most) + kPacketTimes * packet_time);
   }
   set_minimum_window(packet_time);
 }

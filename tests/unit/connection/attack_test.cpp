@@ -2,6 +2,9 @@
 // Somebody on the way who has no key: flips bits, forges, replays, edits what is said in the clear.
 #include <gtest/gtest.h>
 
+#include <functional>
+#include <set>
+
 #include "lib/base/byte_writer.hpp"
 #include "lib/base/random.hpp"
 #include "lib/wire/frame.hpp"
@@ -158,6 +161,129 @@ TEST_F(AttackTest, a_false_refusal_does_not_end_an_attempt) {
   network.connect(client, server);
   network.on_leave = [](Parcel&) { return true; };
   expect_transfer();
+}
+
+// What a client says first is not encrypted: a token in it would end the connection in its name.
+TEST_F(AttackTest, nothing_that_is_said_in_the_clear_works_as_a_reset) {
+  std::vector<std::vector<std::byte>> heard;
+  network.on_leave = [&](Parcel& parcel) {
+    if (wire::is_long(parcel.bytes[0])) heard.push_back(parcel.bytes);
+    return true;
+  };
+  network.connect(client, server);
+  network.on_leave = [](Parcel&) { return true; };
+  std::set<std::uint32_t> ids;
+  for (const auto& packet : heard) ids.insert(wire::peek_long(packet)->source_id);
+  for (const auto& packet : heard) {
+    for (std::size_t at = 0; at + wire::kResetTokenBytes <= packet.size(); ++at) {
+      wire::ResetToken token;
+      std::copy_n(packet.begin() + static_cast<std::ptrdiff_t>(at), token.size(), token.begin());
+      for (const std::uint32_t id : ids) {
+        std::vector<std::byte> reset(wire::kResetDatagramMin);
+        wire::write_reset(id, token, reset);
+        network.inject(client.address, server.address, reset);
+        network.inject(server.address, client.address, reset);
+      }
+    }
+  }
+  expect_transfer();
+}
+
+// Somebody who is always first, and gives up after a while.
+struct RaceTest : AttackTest {
+  Timestamp gives_up = network.now + seconds(3);
+  void run(const std::function<void(const Parcel&)>& say) {
+    network.on_leave = [this, say](Parcel& parcel) {
+      if (wire::is_long(parcel.bytes[0]) && network.now < gives_up) say(parcel);
+      return true;
+    };
+    network.connect(client, server, seconds(10));
+    ASSERT_FALSE(HasFatalFailure());
+    expect_transfer();
+  }
+  void say_edited(const Parcel& parcel) {
+    Parcel lie = parcel;
+    lie.bytes[wire::kLongHeaderBytes + wire::kCrcBytes + 12] ^= std::byte{0x55};
+    fix_checksum(lie.bytes);
+    network.inject(lie.from, lie.to, std::move(lie.bytes));
+  }
+  void refuse(const Parcel& parcel) {
+    const auto peek = wire::peek_long(parcel.bytes);
+    if (peek->type != wire::LongType::initial) return;
+    std::vector<std::byte> frames(64);
+    frames.resize(wire::write_frame(wire::ConnectionClose{3, 0, "go away"}, frames));
+    wire::LongHeader header;
+    header.type = wire::LongType::accept;
+    header.destination_id = peek->source_id;
+    header.attempt = peek->attempt;
+    std::vector<std::byte> refusal(200);
+    refusal.resize(wire::write_long_packet(header, frames, refusal));
+    network.inject(parcel.to, parcel.from, std::move(refusal));
+  }
+};
+
+TEST_F(RaceTest, whoever_answers_first_only_delays_set_up) {
+  run([this](const Parcel& parcel) {
+    if (parcel.from == server.address) say_edited(parcel);
+    refuse(parcel);
+  });
+}
+
+TEST_F(RaceTest, whoever_asks_first_only_delays_set_up) {
+  run([this](const Parcel& parcel) {
+    if (parcel.from == client.address) say_edited(parcel);
+    refuse(parcel);
+  });
+}
+
+TEST_F(RaceTest, an_initial_with_another_connection_id_sends_one_answer_astray_and_not_all) {
+  gives_up = network.now + milliseconds(100);
+  run([&](const Parcel& parcel) {
+    if (parcel.from != client.address) return;
+    Parcel lie = parcel;
+    lie.bytes[9] ^= std::byte{0x55};
+    fix_checksum(lie.bytes);
+    network.inject(lie.from, lie.to, std::move(lie.bytes));
+  });
+}
+
+TEST_F(RaceTest, a_token_of_somebody_else_costs_no_time) {
+  const Timestamp begin = network.now;
+  Duration took{};
+  run([&](const Parcel& parcel) {
+    took = network.now - begin;
+    const auto peek = wire::peek_long(parcel.bytes);
+    if (peek->type != wire::LongType::retry) return;
+    wire::LongHeader header;
+    header.type = wire::LongType::retry;
+    header.destination_id = peek->destination_id;
+    header.attempt = peek->attempt;
+    const std::vector<std::byte> token(24, std::byte{7});
+    header.token = token;
+    std::vector<std::byte> retry(100);
+    retry.resize(wire::write_long_packet(header, {}, retry));
+    network.inject(parcel.from, parcel.to, std::move(retry));
+  });
+  EXPECT_LT(took, milliseconds(50)) << "five times 5 ms are needed";
+}
+
+// A client that has finished is told so by the server's next packet; what is said in between must
+// not make it begin another connection.
+TEST_F(AttackTest, a_late_lie_makes_no_second_connection) {
+  network.on_leave = [&](Parcel& parcel) {
+    if (!wire::is_long(parcel.bytes[0]) || parcel.from != server.address) return true;
+    std::vector<std::byte> lie = parcel.bytes;
+    lie[lie.size() / 2] ^= std::byte{0x55};
+    fix_checksum(lie);
+    const Parcel true_one = parcel;
+    network.inject(true_one.from, true_one.to, true_one.bytes);
+    network.inject(true_one.from, true_one.to, std::move(lie));
+    return true;
+  };
+  network.connect(client, server);
+  network.on_leave = [](Parcel&) { return true; };
+  expect_transfer();
+  EXPECT_EQ(server.endpoint.stats().connections, 1u);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
 #include <vector>
 
 namespace longhaul::connection {
@@ -83,7 +84,7 @@ TEST_F(HandshakeTest, an_exchange_of_two_packets_establishes_both_ends) {
   const auto initial = write(client);
   ASSERT_TRUE(initial.has_value());
   EXPECT_EQ(written, wire::kInitialDatagramMin);
-  ASSERT_TRUE(server.on_initial(now, initial->frames));
+  ASSERT_TRUE(server.on_initial(now, *initial));
   EXPECT_TRUE(server.established());
   now += milliseconds(40);
   const auto accept = write(server);
@@ -119,13 +120,13 @@ TEST_F(HandshakeTest, a_repeated_exchange_gives_no_sample_since_nobody_knows_whi
   write(client);
   now += milliseconds(250);
   const auto initial = write(client);
-  ASSERT_TRUE(server.on_initial(now, initial->frames));
+  ASSERT_TRUE(server.on_initial(now, *initial));
   client.on_long_packet(now, *write(server));
   EXPECT_TRUE(client.established());
   EXPECT_FALSE(client.rtt_sample().has_value());
 }
 
-TEST_F(HandshakeTest, a_retry_is_followed_at_once_and_once) {
+TEST_F(HandshakeTest, a_retry_is_followed_at_once_and_once_and_so_is_another) {
   write(client);
   now += milliseconds(10);
   const std::vector<std::byte> token(24, std::byte{7});
@@ -137,10 +138,45 @@ TEST_F(HandshakeTest, a_retry_is_followed_at_once_and_once) {
   ASSERT_TRUE(again.has_value());
   EXPECT_TRUE(std::ranges::equal(again->header.token, token));
   EXPECT_EQ(written, wire::kInitialDatagramMin);
+  client.on_long_packet(now, retry);
+  EXPECT_GT(client.next_timeout(), now);
+  // Either may be a stranger's.
   const std::vector<std::byte> other(24, std::byte{8});
   retry.header.token = other;
   client.on_long_packet(now, retry);
+  EXPECT_EQ(client.next_timeout(), now);
+  EXPECT_TRUE(std::ranges::equal(write(client)->header.token, other));
   EXPECT_GT(client.next_timeout(), now);
+}
+
+TEST_F(HandshakeTest, many_retries_cost_few_packets_and_each_gets_its_turn) {
+  write(client);
+  std::set<std::byte> tried;
+  std::size_t sent = 0;
+  for (int i = 0; i < 100; ++i) {
+    const std::vector<std::byte> token(24, static_cast<std::byte>(i));
+    auto retry = answer(wire::LongType::retry, {});
+    retry.header.token = token;
+    client.on_long_packet(now, retry);
+    while (const auto packet = write(client)) {
+      tried.insert(packet->header.token[0]);
+      ++sent;
+    }
+  }
+  EXPECT_EQ(sent, 8u);
+  EXPECT_EQ(tried.size(), 8u);
+  // Later another is asked for, and can come.
+  bool asked = false;
+  for (int i = 0; i < 12 && !asked; ++i) {
+    now = client.next_timeout();
+    asked = write(client)->header.token.empty();
+  }
+  EXPECT_TRUE(asked);
+  const std::vector<std::byte> right(24, std::byte{200});
+  auto retry = answer(wire::LongType::retry, {});
+  retry.header.token = right;
+  client.on_long_packet(now, retry);
+  EXPECT_TRUE(std::ranges::equal(write(client)->header.token, right));
 }
 
 TEST_F(HandshakeTest, the_longest_token_fits_and_the_datagram_stays_as_large_as_it_has_to_be) {
@@ -155,7 +191,7 @@ TEST_F(HandshakeTest, the_longest_token_fits_and_the_datagram_stays_as_large_as_
 
 TEST_F(HandshakeTest, answers_to_another_attempt_or_id_are_ignored) {
   Handshake server(config(Role::server), now);
-  ASSERT_TRUE(server.on_initial(now, write(client)->frames));
+  ASSERT_TRUE(server.on_initial(now, *write(client)));
   const auto accept = *write(server);
   auto wrong = accept;
   wrong.header.attempt = 98;
@@ -202,7 +238,7 @@ TEST_F(HandshakeTest, a_peer_of_the_other_payload_mode_is_not_talked_to) {
   ConnectionConfig other = config(Role::server);
   other.payload_mode = base::PayloadMode::reference;
   Handshake server(other, now);
-  EXPECT_FALSE(server.on_initial(now, write(client)->frames));
+  EXPECT_FALSE(server.on_initial(now, *write(client)));
   EXPECT_FALSE(server.established());
 }
 
@@ -211,7 +247,7 @@ TEST_F(HandshakeTest, a_peer_that_takes_only_tiny_datagrams_is_not_talked_to) {
   tiny.datagram_max = 1199;
   Handshake small(tiny, now);
   Handshake server(config(Role::server), now);
-  EXPECT_FALSE(server.on_initial(now, write(small)->frames));
+  EXPECT_FALSE(server.on_initial(now, *write(small)));
 }
 
 TEST_F(HandshakeTest, limits_travel_as_configured) {
@@ -221,7 +257,7 @@ TEST_F(HandshakeTest, limits_travel_as_configured) {
   endpoint.transfers_max = 77;
   Handshake asking(config(Role::client), now);
   Handshake server(config(Role::server), now);
-  ASSERT_TRUE(server.on_initial(now, write(asking)->frames));
+  ASSERT_TRUE(server.on_initial(now, *write(asking)));
   EXPECT_EQ(server.peer().peer_timeout_ms, 700u);
   EXPECT_EQ(server.peer().heartbeat_ms, 140u);
   EXPECT_EQ(server.peer().eager_budget, 123'456u);

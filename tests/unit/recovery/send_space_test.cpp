@@ -213,7 +213,14 @@ TEST_F(SendSpaceTest, a_peer_cannot_stretch_the_window_without_bound) {
   frame.largest = 1;
   frame.lateness_us = UINT64_MAX >> 2;
   (void)space.on_ack(at(kRtt), frame, kPacketTime, kRtt);
-  EXPECT_LE(space.window(), std::chrono::seconds(30));
+  EXPECT_LE(space.window(), kRtt + kWindow);
+}
+
+TEST_F(SendSpaceTest, a_packet_held_back_for_seconds_makes_no_other_wait_longer_than_a_round_trip) {
+  send_many(100);
+  (void)ack(0, 1, {}, std::chrono::seconds(2));
+  EXPECT_GE(space.window(), kRtt);
+  EXPECT_LE(space.window(), kRtt + kWindow);
 }
 
 TEST_F(SendSpaceTest, packets_too_large_for_the_path_are_given_up_and_the_rest_is_kept) {
