@@ -85,7 +85,7 @@ void Handshake::begin_attempt(Timestamp now) {
   }
   if (role_ == Role::server) return;
   in_flight_ = false;
-  flights_ = flights_since_token_ = flights_since_asked_ = 0;
+  flights_ = flights_since_asked_ = 0;
   tokens_.clear();
   tokens_taken_ = 0;
   retried_after_ = {};
@@ -150,7 +150,6 @@ void Handshake::begin_flight(Timestamp now) {
   ++flights_ever_;
   received_before_ = stream_.received();
   last_sent_ = now;
-  ++flights_since_token_;
   if (std::ranges::find(tokens_, 0, &Token::tries) != tokens_.end()) {
     send_at_ = now;
     return;

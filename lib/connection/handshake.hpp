@@ -156,8 +156,7 @@ class Handshake {
   Timestamp deadline_ = kNever;
   Timestamp release_at_ = kNever;
   Timestamp last_sent_{};
-  Duration retried_after_{};  // the flight that asked for the token
-  int flights_since_token_ = 0;
+  Duration retried_after_{};     // the flight that asked for the token
   int flights_since_asked_ = 0;  // for a token
   std::optional<Duration> rtt_sample_;
 };

@@ -164,7 +164,7 @@ void Handshake::on_retry(Timestamp now, std::span<const std::byte> token) {
   Token& added = tokens_.emplace_back();
   added.size = token.size();
   std::ranges::copy(token, added.bytes.begin());
-  flights_since_token_ = flights_since_asked_ = 0;
+  flights_since_asked_ = 0;
   in_flight_ = false;
   send_at_ = now;
 }
@@ -213,8 +213,9 @@ void Handshake::begin_again(Timestamp now) {
 
 void Handshake::finish(Timestamp now, const wire::TransportParameters& peer) {
   peer_ = peer;
-  // A retry that is a stranger's comes too early, and what is answered then left before it.
-  if (role_ == Role::client && flights_since_token_ == 1)
+  // A retry that is a stranger's comes too early, and what is answered then left before it. After
+  // more of them nobody knows what was answered.
+  if (role_ == Role::client && flights_ == 1 + static_cast<int>(tokens_.size()) && flights_ <= 2)
     rtt_sample_ = std::max(now - last_sent_, retried_after_);
   if (role_ == Role::server || !secure()) return on_confirmed(now);
   interval_ = rtt_sample_ ? std::max(2 * *rtt_sample_, kRepeatMin) : interval_;

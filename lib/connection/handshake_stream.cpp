@@ -38,10 +38,18 @@ bool HandshakeStream::on_frame(const wire::Handshake& frame) {
   // The longer of two pieces that begin alike stays; more pieces than a window of packets only
   // want us to work.
   std::vector<std::byte>& kept = early_[frame.offset];
-  if (kept.size() < frame.data.size()) kept.assign(frame.data.begin(), frame.data.end());
-  if (early_.size() > kEarlyMax) early_.erase(std::prev(early_.end()));
+  if (kept.size() < frame.data.size()) {
+    early_bytes_ += frame.data.size() - kept.size();
+    kept.assign(frame.data.begin(), frame.data.end());
+  }
+  while (early_.size() > kEarlyMax || early_bytes_ > kBytesMax) {
+    const auto last = std::prev(early_.end());
+    early_bytes_ -= last->second.size();
+    early_.erase(last);
+  }
   while (!early_.empty() && early_.begin()->first <= received()) {
     const auto node = early_.extract(early_.begin());
+    early_bytes_ -= node.mapped().size();
     const std::uint64_t known = received() - node.key();
     if (node.mapped().size() <= known) continue;
     history_.insert(history_.end(), node.mapped().begin() + static_cast<std::ptrdiff_t>(known),

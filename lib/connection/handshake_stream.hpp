@@ -45,6 +45,7 @@ class HandshakeStream {
   std::size_t taken_ = 0;           // of it
   bool contradicted_ = false;
   std::map<std::uint64_t, std::vector<std::byte>> early_;  // by offset; few
+  std::size_t early_bytes_ = 0;
 };
 
 }  // namespace longhaul::connection

@@ -131,16 +131,18 @@ void Endpoint::Impl::handle_initial(Timestamp now, const base::RxDatagram& datag
   }
   if (ended_attempts_.contains(now, packet.header.attempt))
     return drop(DropReason::unknown_connection);
+  // What a flood of forged ones meets comes first, and costs least.
+  const bool validated = !packet.header.token.empty();
+  if (!validated && config.validate_addresses) return reply_retry(now, datagram, packet);
+  if (validated && !address_validation_.accepts(now, datagram.remote, packet.header.attempt,
+                                                packet.header.token))
+    return drop(DropReason::invalid_token);
   half_open_.keep_if([this](std::uint32_t cid) {
     const connection::Connection* found = connections.by_cid(cid);
     return found != nullptr && found->connecting();
   });
-  const bool validated = !packet.header.token.empty();
-  if (!validated && (config.validate_addresses || half_open_.size() >= kHalfOpenUnderLoad))
+  if (!validated && half_open_.size() >= kHalfOpenUnderLoad)
     return reply_retry(now, datagram, packet);
-  if (validated && !address_validation_.accepts(now, datagram.remote, packet.header.attempt,
-                                                packet.header.token))
-    return drop(DropReason::invalid_token);
   if (connection::begins_tls(packet.frames) != (environment.credentials != nullptr)) {
     const auto why = environment.credentials != nullptr ? kAsksForSecurity : kHasNoSecurity;
     if (validated) events_.emplace_back(transfer::refused_client(datagram.remote, why));
@@ -171,16 +173,19 @@ void Endpoint::Impl::accept(Timestamp now, const base::RxDatagram& datagram,
 
 void Endpoint::Impl::reply_version(Timestamp now, const base::RxDatagram& datagram,
                                    const wire::LongPeek& peek) {
-  if (datagram.data.size() < wire::kInitialDatagramMin) return;
+  if (datagram.data.size() < wire::kInitialDatagramMin ||
+      !replies_.may_push(now, StatelessReplies::Kind::other))
+    return;
   std::array<std::byte, 64> bytes;
   constexpr std::array kVersions{wire::kVersion};
   const std::size_t size =
       wire::write_version_negotiation(peek.source_id, peek.attempt, kVersions, bytes);
-  replies_.push(now, datagram.remote, std::span(bytes).first(size));
+  replies_.push(now, StatelessReplies::Kind::other, datagram.remote, std::span(bytes).first(size));
 }
 
 void Endpoint::Impl::reply_retry(Timestamp now, const base::RxDatagram& datagram,
                                  const wire::LongPacket& packet) {
+  if (!replies_.may_push(now, StatelessReplies::Kind::retry)) return;
   const auto token = address_validation_.issue(now, datagram.remote, packet.header.attempt);
   wire::LongHeader header;
   header.type = wire::LongType::retry;
@@ -189,12 +194,13 @@ void Endpoint::Impl::reply_retry(Timestamp now, const base::RxDatagram& datagram
   header.token = token;
   std::array<std::byte, 128> bytes;
   const std::size_t size = wire::write_long_packet(header, {}, bytes);
-  replies_.push(now, datagram.remote, std::span(bytes).first(size));
+  replies_.push(now, StatelessReplies::Kind::retry, datagram.remote, std::span(bytes).first(size));
 }
 
 void Endpoint::Impl::refuse(Timestamp now, const base::RxDatagram& datagram,
                             const wire::LongPacket& packet, wire::CloseCode code,
                             std::string_view reason) {
+  if (!replies_.may_push(now, StatelessReplies::Kind::other)) return;
   std::array<std::byte, 192> frames;
   const std::size_t frames_size =
       wire::write_frame(wire::ConnectionClose{static_cast<std::uint16_t>(code), 0, reason}, frames);
@@ -205,17 +211,19 @@ void Endpoint::Impl::refuse(Timestamp now, const base::RxDatagram& datagram,
   std::array<std::byte, StatelessReplies::kReplyBytesMax> bytes;
   const std::size_t size =
       wire::write_long_packet(header, std::span(frames).first(frames_size), bytes);
-  replies_.push(now, datagram.remote, std::span(bytes).first(size));
+  replies_.push(now, StatelessReplies::Kind::other, datagram.remote, std::span(bytes).first(size));
 }
 
 void Endpoint::Impl::reply_reset(Timestamp now, const base::RxDatagram& datagram,
                                  std::uint32_t cid) {
   // Smaller than what asked for it, so that two endpoints never keep each other busy.
-  if (datagram.size() <= wire::kResetDatagramMin) return;
+  if (datagram.size() <= wire::kResetDatagramMin ||
+      !replies_.may_push(now, StatelessReplies::Kind::reset))
+    return;
   std::array<std::byte, wire::kResetDatagramMin> bytes;
   for (std::byte& byte : bytes) byte = static_cast<std::byte>(random_.next());
   wire::write_reset(cid, reset_token(cid), bytes);
-  replies_.push(now, datagram.remote, bytes);
+  replies_.push(now, StatelessReplies::Kind::reset, datagram.remote, bytes);
 }
 
 }  // namespace longhaul::endpoint

@@ -5,17 +5,23 @@
 
 namespace longhaul::endpoint {
 
-bool StatelessReplies::push(Timestamp now, const SocketAddress& to,
-                            std::span<const std::byte> bytes) {
+bool StatelessReplies::may_push(Timestamp now, Kind kind) {
+  Ration& ration = rations_[static_cast<std::size_t>(kind)];
+  const std::int64_t per_second = kPerSecond[static_cast<std::size_t>(kind)];
   const std::int64_t earned =
-      (now - refilled_at_) / (Duration(std::chrono::seconds(1)) / kPerSecond);
+      (now - ration.refilled_at) / (Duration(std::chrono::seconds(1)) / per_second);
   if (earned > 0) {
-    ration_ = std::min(ration_ + std::min(earned, kPerSecond), kPerSecond / 10);
-    refilled_at_ = now;
+    ration.left = std::min(ration.left + std::min(earned, per_second), per_second / 10);
+    ration.refilled_at = now;
   }
+  return ration.left > 0 && queue_.size() < kQueueMax;
+}
+
+bool StatelessReplies::push(Timestamp now, Kind kind, const SocketAddress& to,
+                            std::span<const std::byte> bytes) {
   Reply reply;
-  if (ration_ <= 0 || queue_.size() >= kQueueMax || bytes.size() > reply.bytes.size()) return false;
-  --ration_;
+  if (bytes.size() > reply.bytes.size() || !may_push(now, kind)) return false;
+  --rations_[static_cast<std::size_t>(kind)].left;
   reply.to = to;
   reply.size = bytes.size();
   std::ranges::copy(bytes, reply.bytes.begin());

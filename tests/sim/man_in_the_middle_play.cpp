@@ -342,7 +342,8 @@ void Player::finish() {
   }
   played_.heap_peak = Heap::peak() - std::min(Heap::peak(), heap_before_);
   (void)both_.client.close();
-  world_.run_for(seconds(15));
+  // A draining end stays for three of its PTOs, and he has made those long.
+  world_.run_for(seconds(60));
   for (Peer* peer : {client_, server_})
     played_.left_over += must(peer->endpoint().stats(), "stats").connections;
 }

@@ -92,6 +92,14 @@ TEST(HandshakeStream, lies_are_refused_and_cost_no_memory) {
   EXPECT_EQ(stream.received(), 0u);
 }
 
+TEST(HandshakeStream, large_pieces_that_overlap_are_not_all_kept) {
+  HandshakeStream stream;
+  const Bytes data(200'000);
+  for (std::uint64_t i = 0; i < 50; ++i) EXPECT_TRUE(stream.on_frame({1 + 1000 * i, 0, data}));
+  EXPECT_TRUE(stream.on_frame({0, 0, std::span(data).first(1)}));
+  EXPECT_EQ(stream.received(), 200'001u) << "the first piece and none behind it";
+}
+
 TEST(HandshakeStream, a_made_up_claim_of_receipt_is_forgotten_with_the_next) {
   HandshakeStream stream;
   stream.outgoing() = Bytes(100);

@@ -126,6 +126,30 @@ TEST_F(HandshakeTest, a_repeated_exchange_gives_no_sample_since_nobody_knows_whi
   EXPECT_FALSE(client.rtt_sample().has_value());
 }
 
+TEST_F(HandshakeTest, retries_of_a_stranger_make_no_round_trip_too_short) {
+  for (const int retries : {1, 2}) {
+    Handshake asking(config(Role::client), now);
+    Handshake server(config(Role::server), now);
+    ASSERT_TRUE(server.on_initial(now, *write(asking)));
+    const Timestamp begin = now;
+    for (int i = 0; i < retries; ++i) {
+      now += milliseconds(18);
+      auto retry = answer(wire::LongType::retry, {});
+      const std::vector<std::byte> token(24, static_cast<std::byte>(i));
+      retry.header.token = token;
+      asking.on_long_packet(now, retry);
+      ASSERT_TRUE(write(asking).has_value());
+    }
+    now = begin + milliseconds(40);
+    asking.on_long_packet(now, *write(server));
+    ASSERT_TRUE(asking.established());
+    if (retries == 1)
+      EXPECT_EQ(asking.rtt_sample(), milliseconds(22)) << "half of it is the least";
+    else
+      EXPECT_FALSE(asking.rtt_sample().has_value());
+  }
+}
+
 TEST_F(HandshakeTest, a_retry_is_followed_at_once_and_once_and_so_is_another) {
   write(client);
   now += milliseconds(10);

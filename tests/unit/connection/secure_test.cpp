@@ -2,6 +2,7 @@
 // Connections with keys: set-up over bad lines, who is refused and how, keys that are renewed.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <set>
 
 #include "lib/base/random.hpp"
@@ -222,6 +223,62 @@ TEST(Secure, keys_are_renewed_in_both_directions_in_mid_transfer) {
   EXPECT_TRUE(network.arrived_whole(2));
   EXPECT_GT(client.endpoint.connection_stats(client.opened)->key_updates, 20u);
   EXPECT_GT(server.endpoint.connection_stats(server.opened)->key_updates, 20u);
+}
+
+// 2^20 packets in both directions at once, on a line that loses and jitters, with keys for 1000.
+TEST(Secure, keys_go_on_for_a_million_packets_in_both_directions) {
+  constexpr std::uint64_t kPackets = std::uint64_t{1} << 20;
+  constexpr std::uint64_t kPacketsPerKey = 1000;
+  constexpr std::size_t kBytes = 32 << 20;
+  EndpointConfig config = Network::config();
+  config.rate_bps = 400'000'000;
+  config.mtu_max = 1280;
+  Network network;
+  const crypto::AeadLimits limits{.packets_per_key = kPacketsPerKey};
+  std::array hosts{&add_secure(network, 1, psk(), config, limits),
+                   &add_secure(network, 2, psk(), config, limits)};
+  base::Random random(9);
+  network.connect(*hosts[0], *hosts[1]);
+  network.on_leave = [&](Parcel&) { return random.below(1000) != 0; };
+  network.jitter = [&] { return std::chrono::microseconds(random.below(50)); };
+  const auto packets_of = [](Host& host) {
+    return host.endpoint.connection_stats(host.opened)->packets_sent;
+  };
+  std::array<std::vector<std::byte>, 2> sources;
+  std::array<std::vector<std::byte>, 2> targets;
+  for (std::size_t i = 0; i < 2; ++i) {
+    sources[i].resize(kBytes);
+    for (std::size_t at = 0; at < kBytes; at += 8) sources[i][at] = std::byte(random.next());
+  }
+  for (TransferId round = 1; packets_of(*hosts[0]) + packets_of(*hosts[1]) < kPackets; ++round) {
+    for (std::size_t i = 0; i < 2; ++i) {
+      Host& from = *hosts[i];
+      Host& to = *hosts[1 - i];
+      targets[i].assign(kBytes, std::byte{1});
+      to.endpoint.receive(
+          network.now,
+          {to.opened, 2 * round + i, round, {{targets[i], Dtype::u8, Shape{kBytes}}}, {}});
+      from.endpoint.send(
+          network.now,
+          {from.opened, 2 * round + i, round, {{sources[i], Dtype::u8, Shape{kBytes}}}, {}});
+    }
+    network.run(seconds(20), [&] {
+      return std::ranges::all_of(hosts, [&](Host* host) {
+        return host->status(2 * round) != Status::pending &&
+               host->status(2 * round + 1) != Status::pending;
+      });
+    });
+    for (std::size_t i = 0; i < 2; ++i) {
+      ASSERT_EQ(hosts[1 - i]->status(2 * round + i), Status::completed) << "round " << round;
+      ASSERT_EQ(sources[i], targets[i]) << "round " << round;
+    }
+  }
+  for (Host* host : hosts) {
+    EXPECT_EQ(host->connections.size(), 1u);
+    // Each direction renews its own; up to a round trip's packets go on with the old one.
+    EXPECT_GT(host->endpoint.connection_stats(host->opened)->key_updates,
+              kPackets / (2 * kPacketsPerKey));
+  }
 }
 
 TEST(Secure, a_key_that_cannot_be_renewed_is_not_used_for_ever) {

@@ -8,6 +8,8 @@
 namespace longhaul::endpoint {
 namespace {
 
+using Kind = StatelessReplies::Kind;
+
 struct StatelessRepliesTest : testing::Test {
   StatelessReplies replies;
   Timestamp now = Timestamp{} + std::chrono::hours(1);
@@ -17,7 +19,7 @@ struct StatelessRepliesTest : testing::Test {
   int push_many(int count) {
     int pushed = 0;
     for (int i = 0; i < count; ++i) {
-      pushed += replies.push(now, {}, bytes) ? 1 : 0;
+      pushed += replies.push(now, Kind::retry, {}, bytes) ? 1 : 0;
       empty();
     }
     return pushed;
@@ -32,7 +34,7 @@ struct StatelessRepliesTest : testing::Test {
 TEST_F(StatelessRepliesTest, a_reply_goes_to_who_asked_unmarked_for_ecn) {
   const SocketAddress to = *SocketAddress::parse("192.0.2.1", 5000);
   EXPECT_TRUE(replies.empty());
-  ASSERT_TRUE(replies.push(now, to, bytes));
+  ASSERT_TRUE(replies.push(now, Kind::retry, to, bytes));
   base::TxDatagram slot;
   slot.head = head;
   replies.pop_into(now, slot, 48);
@@ -61,6 +63,15 @@ TEST_F(StatelessRepliesTest, the_ration_comes_back_with_time_and_does_not_pile_u
   EXPECT_LT(push_many(100'000), 5000);
 }
 
+// A flood of nonsense to unknown connections must not keep clients from being let in.
+TEST_F(StatelessRepliesTest, a_flood_that_wants_resets_takes_no_retry_from_anybody) {
+  while (replies.push(now, Kind::reset, {}, bytes)) empty();
+  EXPECT_FALSE(replies.may_push(now, Kind::reset));
+  EXPECT_TRUE(replies.may_push(now, Kind::retry));
+  EXPECT_TRUE(replies.may_push(now, Kind::other));
+  EXPECT_GT(push_many(100'000), 500);
+}
+
 TEST_F(StatelessRepliesTest, a_steady_trickle_is_always_answered) {
   push_many(100'000);
   int answered = 0;
@@ -75,13 +86,14 @@ TEST_F(StatelessRepliesTest, replies_that_cannot_leave_are_bounded) {
   int queued = 0;
   for (int i = 0; i < 100'000; ++i) {
     now += std::chrono::milliseconds(1);
-    queued += replies.push(now, {}, bytes) ? 1 : 0;
+    queued += replies.push(now, Kind::retry, {}, bytes) ? 1 : 0;
   }
   EXPECT_LE(queued, 2000);
 }
 
 TEST_F(StatelessRepliesTest, what_is_too_long_for_a_reply_is_not_one) {
-  EXPECT_FALSE(replies.push(now, {}, std::vector<std::byte>(StatelessReplies::kReplyBytesMax + 1)));
+  EXPECT_FALSE(replies.push(now, Kind::retry, {},
+                            std::vector<std::byte>(StatelessReplies::kReplyBytesMax + 1)));
   EXPECT_TRUE(replies.empty());
 }
 
