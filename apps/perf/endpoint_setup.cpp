@@ -177,9 +177,11 @@ EndpointConfig endpoint_config(const Options& options, const SocketAddress& loca
     config.mtu_max = *options.mtu;
     config.mtu_base = std::min(config.mtu_base, *options.mtu);
   }
-  const LogLevel shown = options.verbose ? LogLevel::debug : LogLevel::error;
-  config.log = [shown](LogLevel level, std::string_view line) {
-    if (level < shown) return;
+  const bool verbose = options.verbose;
+  config.log = [verbose](LogLevel level, std::string_view line) {
+    // That there is no security this program has said itself.
+    const bool worth_it = level >= LogLevel::warning && !line.starts_with("security is none");
+    if (!verbose && !worth_it) return;
     std::fprintf(stderr, "longhaul: %.*s\n", static_cast<int>(line.size()), line.data());
   };
   return config;
@@ -222,7 +224,8 @@ Error ended_error(const Connection& connection) {
 
 std::string explain(const Error& error) {
   // These say nothing that the text does not say better.
-  const bool code_is_noise = error.code == ErrorCode::closed || error.code == ErrorCode::refused;
+  const bool code_is_noise = error.code == ErrorCode::closed || error.code == ErrorCode::refused ||
+                             error.code == ErrorCode::not_authenticated;
   if (code_is_noise && error.os_error == 0 && !error.context.empty()) return error.context;
   std::string text = to_string(error);
   const std::string_view remedy = flag_that_helps(error.code);

@@ -285,7 +285,7 @@ constexpr std::array kFlags{
          "authorities the other end's certificate has to come from (PEM)", text<&Options::ca_path>},
     Flag{kSecurity, '\0', "peer-name", "NAME",
          "name it has to be made out to (any that --ca vouches for)", text<&Options::peer_name>},
-    Flag{kSecurity, '\0', "peer-fingerprint", "HEX[,HEX]",
+    Flag{kSecurity, '\0', "peer-fingerprint", "HEX[,..]",
          "SHA-256 of the only certificates the other end may show, instead of --ca",
          apply_fingerprints},
     Flag{kSecurity, '\0', "security", "NAME",
@@ -338,7 +338,8 @@ constexpr std::array kFlags{
     Flag{kEither, '\0', "engine", "NAME",
          "what moves datagrams: mmsg, io_uring, io_uring_zero_copy, or auto: the faster (auto)",
          text<&Options::engine>},
-    Flag{kEither, 'v', "verbose", "", "show the library's log on stderr", set<&Options::verbose>},
+    Flag{kEither, 'v', "verbose", "", "show all of the library's log on stderr, not only warnings",
+         set<&Options::verbose>},
 
     Flag{kFaults, '\0', "inject-loss", "P",
          "drop this share of the datagrams sent, such as 1% or 0.01",

@@ -104,8 +104,8 @@ struct EndpointConfig {
   DscpMap dscp{};
   /// Server: ask every new client to prove its address before any state is kept.
   bool validate_addresses = true;
-  /// Server: handshakes under way from one address at a time; more have to wait. They are what a
-  /// stranger can make this end compute.
+  /// Server: handshakes under way from one address (an IPv6 /64 counts as one) at a time; more have
+  /// to wait. They are what a stranger can make this end compute.
   std::uint32_t handshakes_max_per_source = 64;
   /// Key of stateless resets, so that they survive a restart; empty = random per endpoint.
   std::string stateless_reset_key;

@@ -119,6 +119,7 @@ EndpointImpl::EndpointImpl(EndpointConfig config, const CheckedConfig& checked,
   environment.credentials = std::move(foundation.keys.credentials);
   runtime::WorkerOptions options;
   options.datagram_max = environment.datagram_max;
+  options.sealing_copies = environment.credentials != nullptr;
   options.payload_mode = foundation.payload_mode;
   options.mailbox_capacity = driver_ == nullptr ? kMailbox : kSimulatedMailbox;
   worker_ = std::make_unique<runtime::Worker>(

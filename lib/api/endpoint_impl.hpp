@@ -100,6 +100,7 @@ class EndpointImpl final : public std::enable_shared_from_this<EndpointImpl> {
   /// True in a forked child, where every handle answers `closed`.
   bool foreign() const noexcept { return guard_.in_child(); }
   Error closed_error() const;
+  Timestamp now() const { return clock_->now(); }
 
   /// For the simulation: turns the worker at `now`; see runtime::Worker.
   void turn(Timestamp now) { worker_->run_once(now); }

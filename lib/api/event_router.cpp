@@ -10,6 +10,9 @@
 namespace longhaul::api {
 namespace {
 
+// Between two lines about clients that were refused.
+constexpr Duration kRefusedPause = std::chrono::seconds(1);
+
 Completion completion_of(Completion::Kind kind, const ConnectionState& connection, Status status) {
   Completion completion;
   completion.kind = kind;
@@ -73,6 +76,10 @@ bool EventRouter::deliver() {
 void EventRouter::apply(const endpoint::ConnectionEvent& event) {
   if (event.kind == endpoint::ConnectionEvent::Kind::incoming) {
     let_in(event);
+    return;
+  }
+  if (event.kind == endpoint::ConnectionEvent::Kind::refused) {
+    log_refused(event);
     return;
   }
   const auto found = connections_.find(event.connection);
@@ -178,6 +185,21 @@ void EventRouter::end(TransferState& transfer, Status status, std::string_view r
   transfer.reason = reason;
   transfer.status.store(status, std::memory_order_release);
   transfer.waiting.notify();
+}
+
+void EventRouter::log_refused(const endpoint::ConnectionEvent& event) {
+  const Timestamp now = endpoint_.now();
+  if (refused_logged_at_ && now - *refused_logged_at_ < kRefusedPause) {
+    ++refused_unsaid_;
+    return;
+  }
+  std::string line = "refused a client at " + to_string(event.remote) + ": " + event.reason;
+  if (refused_unsaid_ > 0) {
+    line += " (and " + std::to_string(refused_unsaid_) + " times more since the last such line)";
+  }
+  logger_.log(LogLevel::warning, line);
+  refused_logged_at_ = now;
+  refused_unsaid_ = 0;
 }
 
 void EventRouter::log_end(const ConnectionState& connection, Status status,

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "lib/api/state.hpp"
 #include "lib/base/mpmc_ring.hpp"
 #include "lib/runtime/event_sink.hpp"
+#include "longhaul/time.hpp"
 
 namespace longhaul::api {
 
@@ -51,6 +53,7 @@ class EventRouter final : public runtime::EventSink {
   void let_in(const endpoint::ConnectionEvent& event);
   void end(ConnectionState& connection, Status status, ErrorCode error, std::string_view reason);
   void end(TransferState& transfer, Status status, std::string_view reason);
+  void log_refused(const endpoint::ConnectionEvent& event);
   void log_end(const ConnectionState& connection, Status status, std::string_view reason);
   bool deliver();
 
@@ -69,6 +72,9 @@ class EventRouter final : public runtime::EventSink {
   // Identifiers are given in order, so their low bits spread transfers evenly over the buckets.
   std::vector<TransferState*> buckets_;
   std::unordered_map<endpoint::ConnectionId, std::shared_ptr<ConnectionState>> connections_;
+  // Whoever is refused must not fill the log.
+  std::optional<Timestamp> refused_logged_at_;
+  std::uint64_t refused_unsaid_ = 0;
   // An event whose effects have been applied but whose completion found no room.
   bool applied_ = false;
   bool wanted_ = false;  // the event comes with a completion

@@ -11,6 +11,7 @@
 #include "lib/crypto/aead_protection.hpp"
 #include "lib/crypto/crc_protection.hpp"
 #include "lib/crypto/keyed_hash.hpp"
+#include "lib/transfer/refusal.hpp"
 
 namespace longhaul::connection {
 namespace {
@@ -201,9 +202,10 @@ void Connection::check_failures() {
   if (!life_.closing.is_open() || !life_.handshake.failure()) return;
   const Handshake::Failure& failure = *life_.handshake.failure();
   const Status status = failure.code == ErrorCode::timed_out ? Status::timed_out : Status::refused;
-  // Nobody here was told of a client that did not get through.
   if (config_.role == Role::client || life_.told_connected)
     end(status, failure.reason, failure.code);
+  else if (failure.code == ErrorCode::not_authenticated)
+    shared_.events->emplace_back(transfer::refused_client(path_.remote(), failure.reason));
   life_.closing.finish();
 }
 

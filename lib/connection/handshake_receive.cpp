@@ -31,7 +31,7 @@ constexpr Duration kRepeatMin = std::chrono::milliseconds(20);
 constexpr std::uint64_t kAmplification = 3;  // RFC 9000 §8.1
 
 constexpr const char* kNoSecurityThere =
-    "the peer answered without security: give it the key too, or ask for security none at both "
+    "the peer answered without security; give it the key too, or ask for security none at both "
     "ends";
 
 }  // namespace

@@ -2,6 +2,7 @@
 // AES-128-GCM by Intel's multi-buffer library, single calls: at 1444 B three times OpenSSL 3.0.
 #include <intel-ipsec-mb.h>
 
+#include <algorithm>
 #include <memory>
 
 #include "lib/base/assert.hpp"
@@ -55,6 +56,34 @@ const Functions& functions() noexcept {
   return kFunctions;
 }
 
+/// Asks for the tensor bytes of the next messages while the present one is encrypted. Its kernel
+/// runs too far behind what the CPU fetches by itself: from memory it sealed 8944 B at 5.5 GB/s and
+/// with this at 16, 1444 B at 8.5 and 12.
+class Prefetch {
+ public:
+  explicit Prefetch(std::span<const Aead::Sealing> messages) : messages_(messages) {}
+
+  /// Message `present` is about to be encrypted.
+  void run_ahead_of(std::size_t present) noexcept {
+    ahead_ -= present < next_ ? messages_[present].more.size() : 0;
+    next_ = std::max(next_, present + 1);
+    for (; next_ < messages_.size() && ahead_ < kAhead; ++next_) {
+      const auto bytes = messages_[next_].more;
+      for (std::size_t at = 0; at < bytes.size(); at += kLine) {
+        __builtin_prefetch(bytes.data() + at);
+      }
+      ahead_ += bytes.size();
+    }
+  }
+
+ private:
+  static constexpr std::size_t kAhead = 6144;
+  static constexpr std::size_t kLine = 64;
+  std::span<const Aead::Sealing> messages_;
+  std::size_t next_ = 0;   // not asked for yet
+  std::size_t ahead_ = 0;  // asked for and not used yet
+};
+
 class IpsecMbAead final : public Aead {
  public:
   ~IpsecMbAead() override {
@@ -69,7 +98,10 @@ class IpsecMbAead final : public Aead {
   }
 
   void seal(std::span<const Sealing> messages) override {
-    for (const Sealing& message : messages) {
+    Prefetch prefetch(messages);
+    for (std::size_t i = 0; i < messages.size(); ++i) {
+      const Sealing& message = messages[i];
+      prefetch.run_ahead_of(i);
       if (!message.text.empty() && !message.more.empty()) {
         seal_both(message);
         continue;

@@ -22,7 +22,7 @@ constexpr std::size_t kInfoMax = 64;
 
 void hkdf_expand(std::span<const std::byte> key, std::string_view info,
                  std::span<std::byte> out) noexcept {
-  LONGHAUL_ASSERT(info.size() <= kInfoMax && out.size() <= 255 * SHA256_DIGEST_LENGTH);
+  LONGHAUL_ASSERT(info.size() <= kInfoMax && out.size() <= 255UL * SHA256_DIGEST_LENGTH);
   // T(n) = HMAC(key, T(n-1) ‖ info ‖ n)
   std::array<std::byte, SHA256_DIGEST_LENGTH + kInfoMax + 1> message;
   std::array<std::byte, SHA256_DIGEST_LENGTH> block;

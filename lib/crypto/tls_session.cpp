@@ -10,7 +10,8 @@
 namespace longhaul::crypto {
 namespace {
 
-constexpr std::size_t kReceiveMax = 256 * 1024;
+constexpr std::size_t kReceiveMax = std::size_t{256} << 10;
+constexpr std::uint16_t kChaChaSuite = 0x1303;
 constexpr std::string_view kExporterLabel = "EXPORTER-longhaul";
 
 Secret exported(SSL& ssl, std::string_view sender) {
@@ -44,15 +45,18 @@ class TlsSession::Impl {
 
   void receive(std::span<const std::byte> bytes);
   void take_output(std::vector<std::byte>& out);
+  bool finished() const noexcept { return finished_; }
+  const std::optional<std::string>& failure() const noexcept { return failure_; }
+  std::span<const std::byte> peer_parameters() const noexcept {
+    return finished_ ? std::span<const std::byte>(state_.peer_parameters)
+                     : std::span<const std::byte>{};
+  }
   std::string peer_identity() const;
-  bool resumed() const {
+  // To OpenSSL an external pre-shared key is a session that goes on.
+  bool resumed() const noexcept {
     return finished_ && state_.credentials.psk() == nullptr && SSL_session_reused(ssl_.get()) == 1;
   }
-
-  TlsState state_;
-  bool finished_ = false;
-  std::optional<std::string> failure_;
-  SslPtr ssl_;
+  TrafficSecrets secrets() const;
 
  private:
   bool set_up();
@@ -60,9 +64,12 @@ class TlsSession::Impl {
   void shake_hands();
   void read_tickets();
 
-  // Both belong to ssl_.
-  BIO* in_ = nullptr;
-  BIO* out_ = nullptr;
+  TlsState state_;
+  SslPtr ssl_;
+  BIO* in_ = nullptr;   // ssl_'s
+  BIO* out_ = nullptr;  // ssl_'s
+  bool finished_ = false;
+  std::optional<std::string> failure_;
   std::size_t received_ = 0;
   bool deaf_ = false;
 };
@@ -162,6 +169,19 @@ std::string TlsSession::Impl::peer_identity() const {
          " sha256:" + to_string(fingerprint_of(*certificate));
 }
 
+TrafficSecrets TlsSession::Impl::secrets() const {
+  if (!finished_) return {};
+  const ErrorScope errors;
+  SSL& ssl = *ssl_;
+  const bool client = state_.role == TlsRole::client;
+  const bool chacha = SSL_CIPHER_get_protocol_id(SSL_get_current_cipher(&ssl)) == kChaChaSuite;
+  TrafficSecrets secrets;
+  secrets.cipher = chacha ? PacketCipher::chacha20_poly1305 : PacketCipher::aes_128_gcm;
+  secrets.send = exported(ssl, client ? "client" : "server");
+  secrets.receive = exported(ssl, client ? "server" : "client");
+  return secrets;
+}
+
 TlsSession::TlsSession(Credentials& credentials, TlsRole role,
                        std::span<const std::byte> parameters, std::string_view peer)
     : impl_(std::make_unique<Impl>(static_cast<TlsCredentials&>(credentials), role, parameters,
@@ -177,16 +197,15 @@ void TlsSession::take_output(std::vector<std::byte>& out) {
 }
 
 bool TlsSession::finished() const noexcept {
-  return impl_->finished_;
+  return impl_->finished();
 }
 
 const std::optional<std::string>& TlsSession::failure() const noexcept {
-  return impl_->failure_;
+  return impl_->failure();
 }
 
 std::span<const std::byte> TlsSession::peer_parameters() const noexcept {
-  if (!impl_->finished_) return {};
-  return impl_->state_.peer_parameters;
+  return impl_->peer_parameters();
 }
 
 std::string TlsSession::peer_identity() const {
@@ -198,17 +217,7 @@ bool TlsSession::resumed() const noexcept {
 }
 
 TrafficSecrets TlsSession::secrets() const {
-  if (!impl_->finished_) return {};
-  const ErrorScope errors;
-  SSL& ssl = *impl_->ssl_;
-  const bool client = impl_->state_.role == TlsRole::client;
-  constexpr std::uint16_t kChaCha = 0x1303;
-  TrafficSecrets secrets;
-  const bool chacha = SSL_CIPHER_get_protocol_id(SSL_get_current_cipher(&ssl)) == kChaCha;
-  secrets.cipher = chacha ? PacketCipher::chacha20_poly1305 : PacketCipher::aes_128_gcm;
-  secrets.send = exported(ssl, client ? "client" : "server");
-  secrets.receive = exported(ssl, client ? "server" : "client");
-  return secrets;
+  return impl_->secrets();
 }
 
 }  // namespace longhaul::crypto

@@ -5,6 +5,7 @@
 
 #include "lib/base/byte_reader.hpp"
 #include "lib/endpoint/endpoint_impl.hpp"
+#include "lib/transfer/refusal.hpp"
 
 namespace longhaul::endpoint {
 namespace {
@@ -12,11 +13,11 @@ namespace {
 // From here on a new client proves its address first, whatever the configuration says.
 constexpr std::size_t kHalfOpenUnderLoad = 32;
 
+// Read at the client, and in our log.
 constexpr std::string_view kAsksForSecurity =
-    "this endpoint asks for a key and the client offered none: give it the same key or a "
-    "certificate";
+    "the server asks for a key and the client has security none; give both ends the same key";
 constexpr std::string_view kHasNoSecurity =
-    "this endpoint has security none and the client asks for a key: give both ends the key";
+    "the server has security none and the client asks for a key; give both ends the same key";
 
 constexpr std::size_t kShortMin = wire::kCommonHeaderBytes + wire::kCrcBytes;
 
@@ -142,9 +143,11 @@ void Endpoint::Impl::handle_initial(Timestamp now, const base::RxDatagram& datag
   });
   if (!validated && half_open_.size() >= kHalfOpenUnderLoad)
     return reply_retry(now, datagram, packet);
-  if (connection::begins_tls(packet.frames) != (environment.credentials != nullptr))
-    return refuse(now, datagram, packet, wire::CloseCode::refused,
-                  environment.credentials != nullptr ? kAsksForSecurity : kHasNoSecurity);
+  if (connection::begins_tls(packet.frames) != (environment.credentials != nullptr)) {
+    const auto why = environment.credentials != nullptr ? kAsksForSecurity : kHasNoSecurity;
+    if (validated) events_.emplace_back(transfer::refused_client(datagram.remote, why));
+    return refuse(now, datagram, packet, wire::CloseCode::refused, why);
+  }
   if (half_open_.from(datagram.remote) >= config.handshakes_max_per_source)
     return drop(DropReason::table_full);
   if (connections.size() >= config.connections_max && !forget_half_open(now))

@@ -69,8 +69,9 @@ class CoreRequests {
   Timestamp posted_at_;
 };
 
-std::size_t burst_for(std::size_t backend_max, std::size_t datagram_max) {
-  const std::size_t in_cache = kBurstBytes / std::max<std::size_t>(datagram_max, 1);
+std::size_t burst_for(std::size_t backend_max, const WorkerOptions& options) {
+  const std::size_t bytes = options.sealing_copies ? kBurstBytes / 2 : kBurstBytes;
+  const std::size_t in_cache = bytes / std::max<std::size_t>(options.datagram_max, 1);
   return std::min(std::clamp<std::size_t>(backend_max, 1, kBurstMax),
                   std::max(in_cache, kBurstMin));
 }
@@ -84,7 +85,7 @@ Worker::Worker(std::unique_ptr<io::Backend> backend, std::unique_ptr<endpoint::E
       sink_(sink),
       options_(options),
       mailbox_(options.mailbox_capacity) {
-  const std::size_t burst = burst_for(backend_->capabilities().burst_max, options_.datagram_max);
+  const std::size_t burst = burst_for(backend_->capabilities().burst_max, options_);
   const std::size_t stride = (options_.datagram_max + 63) / 64 * 64;
   arrivals_.resize(burst);
   heads_.resize(burst * stride);

@@ -21,6 +21,8 @@ struct WorkerOptions {
   std::size_t datagram_max = 1200;      ///< largest UDP payload ever sent, bytes
   std::size_t mailbox_capacity = 1024;  ///< a power of two
   base::PayloadMode payload_mode = base::PayloadMode::bytes;
+  /// Sealing copies the payload into the packet, so a burst takes twice the cache.
+  bool sealing_copies = false;
   /// How long to poll on after the last work before the backend is asked to sleep. Also how close
   /// a deadline must be to be polled for, because sleeping is not more precise than this.
   Duration spin = std::chrono::microseconds(50);

@@ -58,9 +58,10 @@ struct ReceiveRequest {
 };
 
 /// A connection changed: it opened (status completed), its peer has another address (`moved`,
-/// status pending), or it ended (any other terminal status).
+/// status pending), or it ended (any other terminal status). Or there is none: a client that did
+/// not prove who it is was `refused`.
 struct ConnectionEvent {
-  enum class Kind : std::uint8_t { connected, incoming, moved, disconnected };
+  enum class Kind : std::uint8_t { connected, incoming, moved, disconnected, refused };
   Kind kind = Kind::connected;
   ConnectionId connection = 0;  ///< for `incoming`: chosen by the core, with the top bit set
   Status status = Status::pending;

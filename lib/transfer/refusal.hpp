@@ -21,4 +21,15 @@ TransferEvent refusal(const Request& request, Status status, std::string_view re
   return event;
 }
 
+/// The event about a client that was not let in.
+inline ConnectionEvent refused_client(const SocketAddress& remote, std::string_view reason) {
+  ConnectionEvent event;
+  event.kind = ConnectionEvent::Kind::refused;
+  event.status = Status::refused;
+  event.remote = remote;
+  event.error = ErrorCode::not_authenticated;
+  event.reason = reason;
+  return event;
+}
+
 }  // namespace longhaul::transfer

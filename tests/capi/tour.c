@@ -20,6 +20,7 @@ typedef struct world {
   unsigned char* source;
   unsigned char* target;
   int log_lines[2];  // of the server and the client
+  char key[LONGHAUL_KEY_TEXT_MAX];
 } world;
 
 static void check(int holds, const char* what, const world* with) {
@@ -44,7 +45,6 @@ static void words(world* with) {
   longhaul_address address;
   longhaul_dtype dtype = 0;
   char text[LONGHAUL_ADDRESS_TEXT_MAX];
-  char key[LONGHAUL_KEY_TEXT_MAX];
   check(longhaul_abi_version() >= LONGHAUL_ABI_VERSION, "the library is older than the header",
         with);
   check(strchr(longhaul_version(), '.') != NULL, "version", with);
@@ -67,8 +67,9 @@ static void words(world* with) {
         with);
   check(strcmp(text, "[2001:db8::1]:5201") == 0, text, with);
   check(longhaul_resolve("localhost", 1, &address, &with->error) == LONGHAUL_OK, "resolve", with);
-  check(longhaul_generate_key("tour", key, sizeof key, &with->error) == LONGHAUL_OK, "key", with);
-  check(strstr(key, "longhaul-psk-1 tour ") != NULL, "key", with);
+  check(longhaul_generate_key("tour", with->key, sizeof with->key, &with->error) == LONGHAUL_OK,
+        "key", with);
+  check(strstr(with->key, "longhaul-psk-1 tour ") != NULL, "key", with);
 }
 
 static longhaul_endpoint* open_endpoint(world* with, int* log_lines) {
@@ -78,7 +79,7 @@ static longhaul_endpoint* open_endpoint(world* with, int* log_lines) {
   local.struct_size = sizeof local;
   longhaul_address_parse("127.0.0.1", 0, &local, &with->error);
   check(longhaul_endpoint_config_init(&config, sizeof config) == LONGHAUL_OK, "init", with);
-  config.security = "none";
+  config.psk = with->key;
   config.local = &local;
   config.log = count_line;
   config.log_context = log_lines;
@@ -91,7 +92,8 @@ static void meet(world* with) {
   longhaul_connect_options options;
   with->server = open_endpoint(with, &with->log_lines[0]);
   with->client = open_endpoint(with, &with->log_lines[1]);
-  check(with->log_lines[0] > 0, "an endpoint without security warns", with);
+  memset(with->key, 0, sizeof with->key);
+  check(with->log_lines[0] > 0, "an endpoint logs", with);
   check(longhaul_endpoint_listen(with->server, &with->error) == LONGHAUL_OK, "listen", with);
   address.struct_size = remote.struct_size = sizeof address;
   check(longhaul_endpoint_local_address(with->server, &address, &with->error) == LONGHAUL_OK,
@@ -309,6 +311,10 @@ static void statistics(world* with) {
   check(connection.tensor_bytes_sent == 3u * BYTES && connection.smoothed_rtt_ns > 0, "counters",
         with);
   check(strcmp(connection.controller, "cubic") == 0, connection.controller, with);
+  check(strcmp(connection.peer_identity, "psk tour") == 0, connection.peer_identity, with);
+  check(strcmp(connection.cipher, "aes_128_gcm") == 0 ||
+            strcmp(connection.cipher, "chacha20_poly1305") == 0,
+        connection.cipher, with);
   check(
       longhaul_endpoint_stats_get(with->client, kPatience, &endpoint, &with->error) == LONGHAUL_OK,
       "stats", with);

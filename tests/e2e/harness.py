@@ -10,6 +10,7 @@ import ctypes
 import json
 import os
 import re
+import secrets
 import select
 import signal
 import socket
@@ -123,7 +124,6 @@ class Bench:
     def __init__(self, binary, root, engine=None):
         self.binary = binary
         self.options = ('--engine', engine) if engine else ()
-        self.security = ('--security', 'none')
         self.root = root
         self.stack = contextlib.ExitStack()
         self.processes = []
@@ -132,6 +132,10 @@ class Bench:
         self.folder = Path(self.stack.enter_context(
             tempfile.TemporaryDirectory(prefix='longhaul-e2e-')))
         self.stack.callback(self.stop_all)
+        key = self.folder / 'bench.key'
+        key.touch(mode=0o600)
+        key.write_text(f'longhaul-psk-1 bench {secrets.token_hex(32)}\n')
+        self.security = ('--key', key)
         return self
 
     def __exit__(self, *error):

@@ -6,7 +6,8 @@ import time
 
 from authority import Authority
 from bad_input import told_off
-from harness import case, digest_ok, expect, free_port, interrupt_and_time
+from harness import case, digest_ok, expect, free_port, interrupt_and_time, wait_until
+from transfers import HARSH, send_file
 
 SMALL = ('--size', '1M', '-n', '4')
 NONE = ('--security', 'none')
@@ -22,16 +23,19 @@ def make_key(bench, name, *words):
     return path
 
 
-def refused(bench, server_words, client_words, *words, seconds=PROMPT):
-    """The client is told why at once, the server stays and serves its own kind. Returns both."""
+def refused(bench, server_words, client_words, *words, by_server=True):
+    """The client is told why at once, the server stays, and logs why where it was the one to say
+    no. Returns both and the port."""
     port = free_port()
     count = len(bench.processes)
-    server = bench.lasting_server(port, '-v', name=f'server{count}', security=server_words)
+    server = bench.lasting_server(port, name=f'server{count}', security=server_words)
     start = time.monotonic()
     client = bench.client('127.0.0.1', port, *SMALL, name=f'client{count}', security=client_words)
     told_off(client, *words)
     took = time.monotonic() - start
-    expect(took < seconds, f'told after {took:.1f} s\n{client.story()}\n{server.story()}')
+    expect(took < PROMPT, f'told after {took:.1f} s\n{client.story()}\n{server.story()}')
+    if by_server:
+        wait_until(lambda: 'refused a client at 127.0.0.1' in server.errors, 5, 'a line in its log')
     expect(server.running(), server.story())
     print(f'{client.errors.strip().splitlines()[-1]}  ({took:.2f} s)')
     return server, client, port
@@ -103,11 +107,19 @@ def none_is_warned_of(bench):
 
 
 @case
+def file_without_security_through_loss_reordering_and_corruption(bench):
+    """The checksum in place of the tag."""
+    bench.security = NONE
+    rate = ('-b', '900M')
+    send_file(bench, bench.sample(), server=(*HARSH, *rate), client=(*HARSH, *rate))
+
+
+@case
 def another_key_is_refused_at_once(bench):
     """Under the same name and under another; the server goes on serving its own."""
     right = make_key(bench, 'right', '--key-name', 'lab')
-    for name, words in (('same-name', 'another key'), ('other-name', 'lab')):
-        called = 'lab' if name == 'same-name' else 'garage'
+    for name, called, words in (('same-name', 'lab', 'another key'),
+                                ('other-name', 'garage', 'no key called garage')):
         wrong = make_key(bench, name, '--key-name', called)
         server, _, port = refused(bench, ('--key', right), ('--key', wrong), words, 'same key file')
         serves(bench, server, port, ('--key', right))

@@ -37,6 +37,8 @@ class Engine {
 
   /// `receive` has something to do that the socket, watched for input, would not show.
   virtual bool pending() noexcept { return received_.pending(); }
+  /// Another descriptor that may have input, or -1.
+  virtual int second_descriptor() const noexcept { return -1; }
   /// As Backend::release_payload.
   virtual bool release_payload() noexcept { return true; }
   /// As Backend::finish.

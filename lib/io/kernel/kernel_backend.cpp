@@ -122,7 +122,8 @@ void KernelBackend::replace_engine() noexcept {
 void KernelBackend::wait(Duration longest) noexcept {
   if (engine_->pending()) return;
   // An error left pending would end every later sleep at once.
-  if (waker_.sleep(socket_.number(), longest) == Waker::Reason::error) socket_.clear_errors();
+  const auto reason = waker_.sleep(socket_.number(), longest, engine_->second_descriptor());
+  if (reason == Waker::Reason::error) socket_.clear_errors();
 }
 
 // The kernel copies whatever memory it is given; registering gains nothing here.

@@ -10,7 +10,7 @@ RxMessages::RxMessages(std::size_t most) {
   messages_.reserve(most);
 }
 
-void RxMessages::restart(Timestamp now) noexcept {
+void RxMessages::restart(Timestamp now, std::size_t source) noexcept {
   if (!messages_.empty()) {
     datagrams_per_message_ = std::max<std::size_t>(datagrams_ / messages_.size(), 1);
   }
@@ -18,6 +18,7 @@ void RxMessages::restart(Timestamp now) noexcept {
   next_ = 0;
   datagrams_ = 0;
   received_at_ = now;
+  source_ = source;
 }
 
 void RxMessages::add(std::span<std::byte> bytes, const NativeAddress& remote,
@@ -31,7 +32,8 @@ void RxMessages::add(std::span<std::byte> bytes, const NativeAddress& remote,
       .dscp = marks.dscp,
   });
   datagrams_ += bytes.empty() ? 1 : (bytes.size() + segment - 1) / segment;
-  if (marks.dropped) lost_ += *marks.dropped - std::exchange(dropped_seen_, *marks.dropped);
+  if (marks.dropped)
+    lost_ += *marks.dropped - std::exchange(dropped_seen_[source_], *marks.dropped);
 }
 
 std::size_t RxMessages::take(std::span<base::RxDatagram> out) noexcept {

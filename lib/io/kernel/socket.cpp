@@ -176,8 +176,32 @@ Result<Socket> Socket::open(const SocketOptions& options) {
   return socket;
 }
 
+Result<Socket> Socket::open_connected(const Socket& beside, const SocketAddress& peer) {
+  SocketOptions options = beside.options_;
+  options.local = beside.local();
+  const int family = options.local.family == AddressFamily::ipv4 ? AF_INET : AF_INET6;
+  Descriptor descriptor(::socket(family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, IPPROTO_UDP));
+  if (!descriptor) return socket_failed(options.local.family, errno);
+
+  Socket socket(std::move(descriptor));
+  if (auto done = socket.configure(options); !done) return tl::unexpected<Error>(done.error());
+  // Both must agree to share the port while the second takes it, and only then.
+  set_option(beside.number(), SOL_SOCKET, SO_REUSEADDR, 1);
+  set_option(socket.number(), SOL_SOCKET, SO_REUSEADDR, 1);
+  const auto bound = socket.bind_to(options.local);
+  set_option(beside.number(), SOL_SOCKET, SO_REUSEADDR, 0);
+  set_option(socket.number(), SOL_SOCKET, SO_REUSEADDR, 0);
+  if (!bound) return tl::unexpected<Error>(bound.error());
+  NativeAddress native{};
+  const socklen_t size = to_native(peer, native);
+  if (::connect(socket.number(), &native.any, size) != 0)
+    return fail(ErrorCode::system, "cannot connect a socket to " + to_string(peer), errno);
+  return socket;
+}
+
 Result<void> Socket::configure(const SocketOptions& options) {
   const int fd = number();
+  options_ = options;
   if (auto stays = stay_on(fd, options.device); !stays) return stays;
   // PMTUDISC_PROBE sets DF and ignores the kernel's path MTU: the path's own search finds it.
   if (options.local.family == AddressFamily::ipv4) {

@@ -33,6 +33,11 @@ class Socket {
   /// address) or system; the context names cause and remedy.
   static Result<Socket> open(const SocketOptions& options);
 
+  /// Another socket on the port of `beside`, made like that one and connected to `peer`: it gets
+  /// the datagrams from there to the address the route would send from. `beside` is as before
+  /// afterwards; nobody else can bind the port.
+  static Result<Socket> open_connected(const Socket& beside, const SocketAddress& peer);
+
   int number() const noexcept { return descriptor_.number(); }
   /// The bound address with its real port; a wildcard host stays a wildcard.
   const SocketAddress& local() const noexcept { return local_; }
@@ -58,6 +63,7 @@ class Socket {
   Result<void> bind_to(const SocketAddress& local);
 
   Descriptor descriptor_;
+  SocketOptions options_;
   SocketAddress local_;
   std::size_t datagram_max_ = 0;
   std::size_t receive_buffer_ = 0;

@@ -22,14 +22,15 @@ Result<Waker> Waker::open() {
 
 Waker::Waker(Waker&& other) noexcept : event_(std::move(other.event_)) {}
 
-Waker::Reason Waker::sleep(int descriptor, Duration longest) noexcept {
+Waker::Reason Waker::sleep(int descriptor, Duration longest, int second) noexcept {
   auto expected = State::awake;
   if (longest <= Duration::zero() || !state_.compare_exchange_strong(expected, State::asleep)) {
     const State before = state_.exchange(State::awake);
     return before == State::woken ? Reason::woken : Reason::elapsed;
   }
 
-  std::array<pollfd, 2> watched{pollfd{descriptor, POLLIN, 0}, pollfd{event_.number(), POLLIN, 0}};
+  std::array<pollfd, 3> watched{pollfd{descriptor, POLLIN, 0}, pollfd{event_.number(), POLLIN, 0},
+                                pollfd{second, POLLIN, 0}};
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(longest);
   const timespec limit{.tv_sec = seconds.count(), .tv_nsec = (longest - seconds).count()};
   const int ready = ppoll(watched.data(), watched.size(), &limit, nullptr);
@@ -42,7 +43,8 @@ Waker::Reason Waker::sleep(int descriptor, Duration longest) noexcept {
   }
   if (ready > 0 && (watched[0].revents & POLLERR) != 0) return Reason::error;
   if (before == State::woken) return Reason::woken;
-  return ready > 0 && watched[0].revents != 0 ? Reason::readable : Reason::elapsed;
+  const bool readable = watched[0].revents != 0 || watched[2].revents != 0;
+  return ready > 0 && readable ? Reason::readable : Reason::elapsed;
 }
 
 void Waker::wake() noexcept {

@@ -25,8 +25,9 @@ class Waker {
   enum class Reason : std::uint8_t { woken, readable, error, elapsed };
 
   /// Sleeps until `descriptor` is readable or has an error pending, `wake` was called, or `longest`
-  /// passed. One thread only.
-  Reason sleep(int descriptor, Duration longest) noexcept;
+  /// passed. One thread only. So does `second`, if it is not -1, though its errors wake as input
+  /// does.
+  Reason sleep(int descriptor, Duration longest, int second = -1) noexcept;
 
   /// Any thread.
   void wake() noexcept;

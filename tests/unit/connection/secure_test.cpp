@@ -65,7 +65,11 @@ void expect_refused(Network& network, Host& client, Host& server, ErrorCode code
   EXPECT_NE(event.reason.find(words), std::string::npos) << event.reason;
   EXPECT_LT(network.now - begin, seconds(3)) << "a clear answer takes no timeout";
   network.run(seconds(15));
-  EXPECT_TRUE(server.connections.empty()) << "nobody there is told of a stranger";
+  for (const ConnectionEvent& told : server.connections) {
+    EXPECT_EQ(told.kind, ConnectionEvent::Kind::refused) << "a stranger is no connection";
+    EXPECT_EQ(told.error, ErrorCode::not_authenticated);
+    EXPECT_FALSE(told.reason.empty());
+  }
   EXPECT_EQ(server.endpoint.stats().connections, 0u) << "and nothing is kept";
 }
 

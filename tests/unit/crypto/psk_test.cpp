@@ -13,6 +13,7 @@ namespace {
 
 const std::string kDigits = "000102030405060708090a0b0c0d0e0f101112131415161718191A1B1C1D1E1F";
 const std::string kLine = "longhaul-psk-1 node-a " + kDigits;
+const std::string kTwoLines = kLine + "\n" + kLine;
 
 std::string refusal(std::string_view text) {
   const Result<PskKey> key = PskKey::parse(text);
@@ -53,12 +54,12 @@ TEST(PskKey, says_where_a_text_is_no_key) {
   EXPECT_EQ(refusal("longhaul-psk-1 node-a " + kDigits + "0"), bad_digits);
   EXPECT_EQ(refusal("longhaul-psk-1 node-a g" + kDigits.substr(1)), bad_digits);
   EXPECT_EQ(refusal(kLine + " more"), "more than name and digits in line 1 of the key");
-  EXPECT_EQ(refusal(kLine + "\n" + kLine), "a second key in line 2");
+  EXPECT_EQ(refusal(kTwoLines), "a second key in line 2");
 }
 
 TEST(PskKey, never_shows_its_digits_in_an_error) {
   for (const std::string& text : {"longhaul-psk-1 node-a " + kDigits + "0", kLine + " more",
-                                  kLine + "\n" + kLine, "longhaul-psk-1 " + kDigits + " node-a"}) {
+                                  kTwoLines, "longhaul-psk-1 " + kDigits + " node-a"}) {
     EXPECT_EQ(PskKey::parse(text).error().context.find(kDigits.substr(0, 8)), std::string::npos);
   }
 }
