@@ -24,6 +24,13 @@ struct TransferContext {
   ConnectionId connection = 0;
   recovery::ReliableFrames& control;
   std::deque<Event>& events;
+  /// The peer makes us answer and confirms none of it: whatever the application itself has to say
+  /// at a time is less.
+  bool unconfirmed_overflow(const TransferLimits& own) const noexcept {
+    constexpr std::size_t kAnswersMax = 65536;
+    constexpr std::size_t kFramesOfTransfer = 8;
+    return control.pending() > kAnswersMax + kFramesOfTransfer * own.transfers_max;
+  }
 };
 
 /// (tag, n): the identity of a transfer in one direction, for ever.

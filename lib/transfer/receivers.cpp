@@ -93,11 +93,24 @@ void Receivers::cancel(Timestamp now, TransferId id) {
 void Receivers::refuse_announcement(Timestamp now, const wire::Transfer& frame,
                                     std::string_view reason) {
   context_.control.push(now, wire::ReceiveEnd{frame.tag, frame.n, Status::refused, 0, reason});
-  ended_[frame.tag].insert(frame.n, frame.n + 1);
   ended_aliases_.add(frame.alias);
   forget_early(frame.alias);
   early_all_sent_.erase({frame.tag, frame.n});
-  tags_.note_ended(frame.tag, frame.n, Status::refused);
+  note_ended_by_peer(frame.tag, frame.n, Status::refused);
+}
+
+// What the application has not asked for yet. Beyond so many intervals nothing more is remembered:
+// a late copy of the announcement is then one more that waits, and those are counted.
+void Receivers::note_ended_by_peer(Tag tag, std::uint64_t n, Status status) {
+  tags_.note_ended(tag, n, status);
+  const auto it = ended_.find(tag);
+  const bool joins = it != ended_.end() && (it->second.contains(n + 1) || it->second.contains(n) ||
+                                            (n > 0 && it->second.contains(n - 1)));
+  if (!joins) {
+    if (ended_by_peer_ >= kEndedByPeerMax) return;
+    ++ended_by_peer_;
+  }
+  ended_[tag].insert(n, n + 1);
 }
 
 bool Receivers::has_ended(const TransferKey& key) const {
@@ -108,6 +121,7 @@ bool Receivers::has_ended(const TransferKey& key) const {
 bool Receivers::on_transfer(Timestamp now, const wire::Transfer& frame) {
   if (frame.piece_log2 < kPieceLog2Min || frame.piece_log2 > kPieceLog2Max || frame.count == 0)
     return false;
+  if (context_.unconfirmed_overflow(own_)) return false;
   const TransferKey key{frame.tag, frame.n};
   if (const auto it = by_alias_.find(frame.alias); it != by_alias_.end())
     return table_.find(it->second)->key == key;  // a repeat, or a contradiction
@@ -169,8 +183,7 @@ bool Receivers::on_send_end(Timestamp now, const wire::SendEnd& frame) {
     return true;
   }
   if (it != by_key_.end()) discard(it->second);
-  ended_[frame.tag].insert(frame.n, frame.n + 1);
-  tags_.note_ended(frame.tag, frame.n, frame.status);
+  note_ended_by_peer(frame.tag, frame.n, frame.status);
   return true;
 }
 

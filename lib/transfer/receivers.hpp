@@ -96,8 +96,10 @@ class Receivers {
   void reject(const ReceiveRequest& request, Status status, std::string_view reason);
   void discard(SlotHandle handle);
   void refuse_announcement(Timestamp now, const wire::Transfer& frame, std::string_view reason);
+  void note_ended_by_peer(Tag tag, std::uint64_t n, Status status);
 
   static constexpr std::size_t kFailedMax = 262144;
+  static constexpr std::size_t kEndedByPeerMax = 65536;
 
   TransferContext context_;
   TransferLimits own_;
@@ -109,6 +111,7 @@ class Receivers {
   SlotHandle last_handle_;
   EndedAliases ended_aliases_;
   std::unordered_map<Tag, base::IntervalSet> ended_;  // n of transfers that are over
+  std::size_t ended_by_peer_ = 0;                     // intervals in it before we asked
   Tags tags_;
   Endings failed_{kFailedMax};  // of ours, for a peer that could not keep our word of it
   EarlyPackets early_;

@@ -14,6 +14,7 @@ namespace {
 // Advertisements kept beyond what the peer can have posted: of receives that have ended there, with
 // the word of it still on its way.
 constexpr std::size_t kEndedAdvertisementsMax = 65536;
+constexpr std::uint32_t kAdvertisementsMax = 1 << 20;
 // An eager send all of whose packets were lost this many times over meets a budget that the peer
 // has not got back yet, not a line: it waits for its receive like a larger one.
 constexpr std::uint64_t kEagerRoundsMax = 3;
@@ -171,12 +172,16 @@ bool Senders::on_posted(Timestamp now, const wire::Posted& frame) {
   }
   if (frame.n < tags_.next(frame.tag)) {
     // A repeat of what has met its send, or a receive whose send is over.
+    if (context_.unconfirmed_overflow(own_)) return false;
     if (const Status status = failed_.find(frame.tag, frame.n); status != Status::pending)
       context_.control.push(now, wire::SendEnd{frame.tag, frame.n, status, "the send is over"});
     return true;
   }
   if (tags_.has_ended(frame.tag, frame.n)) return true;  // a repeat, behind the end it met
-  if (advertised_.size() >= peer_.transfers_max + kEndedAdvertisementsMax) return false;
+  // The peer chooses its transfers_max, and what we keep for it must not be its choice alone.
+  if (advertised_.size() >=
+      std::min(peer_.transfers_max, kAdvertisementsMax) + kEndedAdvertisementsMax)
+    return false;
   advertised_[key] = {frame.bytes, frame.schema};
   return true;
 }
