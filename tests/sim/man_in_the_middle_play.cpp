@@ -27,7 +27,7 @@ constexpr double kFewTouched = 0.05;
 constexpr double kHalfOfThem = 0.5;
 // A transfer of one packet has no second one to show that the first was lost: what the protocol
 // waits for an answer, once or twice more, is not in its clean time.
-constexpr Duration kAnswerWait = milliseconds(500);
+constexpr Duration kAnswerWait = milliseconds(1000);
 // What player, simulator and the man himself keep beyond packets on the wire.
 constexpr std::uint64_t kHarnessBytes = 16 << 20;
 
