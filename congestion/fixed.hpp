@@ -28,7 +28,7 @@ class RecentMinimum {
 };
 
 /// Paces at `configured_rate` whatever is lost. The window only keeps a dead path from being
-/// filled for ever: 2 × rate × RTT, plus 10 ms of the rate and at least 16 datagrams for hosts that
+/// filled for ever: 2 × rate × RTT, plus 10 ms of the rate and at least 64 datagrams for hosts that
 /// are scheduled late. RTT is the recent minimum, raised to smoothed_rtt (but at most doubled)
 /// where the path jitters.
 class Fixed final : public Controller {
