@@ -95,8 +95,9 @@ void Connection::on_confirmed(Timestamp now) {
 }
 
 void Connection::ask_for_answer(Timestamp now) {
-  control_.last_ping = Timestamp::min();
-  life_.liveness.on_asked(now - std::chrono::hours(1));
+  const Timestamp long_ago = now - std::chrono::hours(1);
+  control_.last_ping = long_ago;
+  life_.liveness.on_asked(long_ago);
 }
 
 bool Connection::handle_initial(Timestamp now, const wire::LongPacket& packet) {
