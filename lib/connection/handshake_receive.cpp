@@ -179,7 +179,9 @@ void Handshake::advance_tls(Timestamp now) {
   const auto peer = wire::read_transport_parameters(tls_->peer_parameters());
   if (!peer || !peer->connection_id || peer->max_datagram < kDatagramMin ||
       peer->reference_payload != own_.reference_payload)
-    return fail(ErrorCode::version_mismatch, "the peer's transport parameters make no sense here");
+    return fail(
+        ErrorCode::version_mismatch,
+        "the peer's transport parameters make no sense here; bring both to the same release");
   peer_identity_ = tls_->peer_identity();
   peer_cid_ = *peer->connection_id;
   finish(now, *peer);

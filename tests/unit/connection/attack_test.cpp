@@ -143,19 +143,24 @@ TEST_F(AttackTest, injected_set_up_packets_close_nothing_once_it_is_open) {
   expect_transfer();
 }
 
+// What a server would answer that wants nobody.
+std::vector<std::byte> refusal_of(const wire::LongPeek& initial) {
+  std::vector<std::byte> frames(64);
+  frames.resize(wire::write_frame(wire::ConnectionClose{3, 0, "go away"}, frames));
+  wire::LongHeader header;
+  header.type = wire::LongType::accept;
+  header.destination_id = initial.source_id;
+  header.attempt = initial.attempt;
+  std::vector<std::byte> refusal(200);
+  refusal.resize(wire::write_long_packet(header, frames, refusal));
+  return refusal;
+}
+
 TEST_F(AttackTest, a_false_refusal_does_not_end_an_attempt) {
   network.on_leave = [&](Parcel& parcel) {
     const auto peek = wire::peek_long(parcel.bytes);
     if (!peek || peek->type != wire::LongType::initial) return true;
-    std::vector<std::byte> frames(64);
-    frames.resize(wire::write_frame(wire::ConnectionClose{3, 0, "go away"}, frames));
-    wire::LongHeader header;
-    header.type = wire::LongType::accept;
-    header.destination_id = peek->source_id;
-    header.attempt = peek->attempt;
-    std::vector<std::byte> refusal(200);
-    refusal.resize(wire::write_long_packet(header, frames, refusal));
-    network.inject(parcel.to, parcel.from, std::move(refusal));
+    network.inject(parcel.to, parcel.from, refusal_of(*peek));
     return true;
   };
   network.connect(client, server);
@@ -210,15 +215,7 @@ struct RaceTest : AttackTest {
   void refuse(const Parcel& parcel) {
     const auto peek = wire::peek_long(parcel.bytes);
     if (peek->type != wire::LongType::initial) return;
-    std::vector<std::byte> frames(64);
-    frames.resize(wire::write_frame(wire::ConnectionClose{3, 0, "go away"}, frames));
-    wire::LongHeader header;
-    header.type = wire::LongType::accept;
-    header.destination_id = peek->source_id;
-    header.attempt = peek->attempt;
-    std::vector<std::byte> refusal(200);
-    refusal.resize(wire::write_long_packet(header, frames, refusal));
-    network.inject(parcel.to, parcel.from, std::move(refusal));
+    network.inject(parcel.to, parcel.from, refusal_of(*peek));
   }
 };
 
