@@ -19,6 +19,10 @@ namespace longhaul::io {
 struct Capabilities {
   std::string_view name;       ///< "kernel", "sim", "fault(kernel)" …
   std::size_t burst_max = 64;  ///< most datagrams worth passing to one call
+  /// Equal datagrams to one peer travel in trains, whose cost hardly depends on how full they are:
+  /// bytes and datagrams that fit one. 0 bytes: each datagram travels alone.
+  std::size_t train_bytes = 0;
+  std::size_t train_datagrams = 1;
   std::size_t datagram_max =
       65507;                     ///< largest UDP payload the interface takes without fragmenting
   bool departure_times = false;  ///< honours TxDatagram::departure itself

@@ -11,6 +11,7 @@
 
 #include "lib/endpoint/endpoint.hpp"
 #include "lib/io/backend.hpp"
+#include "lib/runtime/burst_limit.hpp"
 #include "lib/runtime/clock.hpp"
 #include "lib/runtime/event_sink.hpp"
 #include "lib/runtime/mailbox.hpp"
@@ -88,6 +89,8 @@ class Worker {
   const WorkerOptions options_;
   Mailbox mailbox_;
 
+  BurstLimit arrivals_limit_;
+  BurstLimit slots_limit_;
   std::vector<base::RxDatagram> arrivals_;
   std::vector<std::byte> heads_;  // memory behind the slots' heads
   std::vector<base::TxDatagram> slots_;

@@ -38,6 +38,10 @@ KernelBackend::KernelBackend(Socket socket, Waker waker, const KernelOptions& op
     : socket_(std::move(socket)), waker_(std::move(waker)), log_(options.log) {
   capabilities_.name = "kernel";
   capabilities_.burst_max = TxBatch::kDatagramsMax;
+  if (options.segmentation) {
+    capabilities_.train_bytes = kMessageBytesMax;
+    capabilities_.train_datagrams = kSegmentsMax;
+  }
   capabilities_.datagram_max = socket_.datagram_max();
   capabilities_.ecn = true;
   capabilities_.dscp = true;
