@@ -93,7 +93,6 @@ Flooder::~Flooder() {
 
 void Flooder::start(Forgery kind, std::uint64_t per_second) {
   sent_ = 0;
-  cpu_ns_ = 0;
   thread_ = std::jthread(
       [this, kind, per_second](std::stop_token stop) { run(std::move(stop), kind, per_second); });
 }
@@ -156,9 +155,6 @@ void Flooder::run(std::stop_token stop, Forgery kind, std::uint64_t per_second) 
         std::chrono::steady_clock::now() - begin);
     const std::uint64_t due = static_cast<std::uint64_t>(passed.count()) * per_second / 1'000'000;
     for (; tried + kBurst <= due; tried += kBurst) send_burst(kind, kBurst);
-    timespec cpu{};
-    ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu);
-    cpu_ns_ = cpu.tv_sec * 1'000'000'000 + cpu.tv_nsec;
     std::this_thread::sleep_for(std::chrono::microseconds(200));
   }
 }

@@ -35,8 +35,6 @@ class Flooder {
   void start(Forgery kind, std::uint64_t per_second);
   void stop();
   std::uint64_t sent() const noexcept { return sent_.load(std::memory_order_relaxed); }
-  /// Of the thread that floods, since it started.
-  Duration cpu() const noexcept { return Duration(cpu_ns_.load(std::memory_order_relaxed)); }
 
  private:
   void run(std::stop_token stop, Forgery kind, std::uint64_t per_second);
@@ -48,7 +46,6 @@ class Flooder {
   std::vector<std::byte> model_;
   base::Random random_{1};
   std::atomic<std::uint64_t> sent_{0};
-  std::atomic<std::int64_t> cpu_ns_{0};
   std::jthread thread_;
 };
 
