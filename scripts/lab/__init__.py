@@ -3,8 +3,9 @@
 is for people."""
 
 from .effects import LinkEffects
-from .errors import LabError
+from .errors import LabError, Unavailable
 from .lab import Lab, load, remove
 from .topology import TOPOLOGIES
 
-__all__ = ['Lab', 'LabError', 'LinkEffects', 'TOPOLOGIES', 'load', 'remove']
+__all__ = ['Lab', 'LabError', 'LinkEffects', 'TOPOLOGIES', 'Unavailable', 'load',
+           'remove']

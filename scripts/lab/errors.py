@@ -4,3 +4,7 @@
 
 class LabError(Exception):
     """Says what is wrong and what to do about it."""
+
+
+class Unavailable(LabError):
+    """This machine, or whoever asks, cannot have a lab at all."""

@@ -81,7 +81,7 @@ class Lab:
     def _save(self):
         state.save(self.name, {
             'topology': self.topology.name, 'mtu': self.mtu, 'seed': self.seed,
-            'binary': str(self.binary), 'since': self.since,
+            'binary': self.binary and str(self.binary), 'since': self.since,
             'scenario': str(self.scenario) if self.scenario else None,
             'effects': {name: vars(value) for name, value in self.effects.items()},
             'owner': None if self.lasting else processes.identity(os.getpid()),

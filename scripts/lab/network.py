@@ -7,12 +7,13 @@
 """
 
 import os
+import re
 import shutil
 import subprocess
 from pathlib import Path
 
 from . import processes
-from .errors import LabError
+from .errors import LabError, Unavailable
 from .topology import namespace
 
 WAN = 'wan'
@@ -25,24 +26,30 @@ LOCALHOST = '127.0.0.1 localhost\n::1 localhost\n'
 
 def need_tools():
     if os.geteuid() != 0:
-        raise LabError('network namespaces need root: run it with sudo')
+        raise Unavailable('network namespaces need root: run it with sudo')
     for tool, package in (('ip', 'iproute2'), ('ethtool', 'ethtool')):
         if not shutil.which(tool):
-            raise LabError(f'{tool} is missing: apt-get install {package}')
+            raise Unavailable(f'{tool} is missing: apt-get install {package}')
 
 
-def _run(*words, text=None):
-    done = subprocess.run(list(map(str, words)), text=True, check=False, input=text,
+def _run(*words, error=LabError):
+    done = subprocess.run(list(map(str, words)), text=True, check=False, stdin=subprocess.DEVNULL,
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     if done.returncode != 0:
         cause = (done.stderr.strip() or f'exit status {done.returncode}').splitlines()[0]
-        raise LabError(f'{" ".join(map(str, words))}: {cause}')
+        raise error(f'{" ".join(map(str, words))}: {cause}')
     return done.stdout
 
 
 def _batch(where, lines):
-    """Many `ip` commands in one process."""
-    _run('ip', '-n', where, '-batch', '-', text='\n'.join(lines) + '\n')
+    """Many `ip` commands in one process. The first that fails is named."""
+    done = subprocess.run(['ip', '-n', where, '-batch', '-'], text=True, check=False,
+                          input='\n'.join(lines) + '\n', stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE)
+    if done.returncode != 0:
+        at = re.search(r'^Command failed -:(\d+)', done.stderr, re.M)
+        command = lines[int(at[1]) - 1] if at else lines[0]
+        raise LabError(f'ip -n {where} {command}: {done.stderr.strip().splitlines()[0]}')
 
 
 def namespaces(topology, name):
@@ -64,7 +71,7 @@ class Network:
             if exists(where):
                 raise LabError(f'namespace {where} exists: remove it with '
                                f'"wan-lab down --name {self.name}"')
-            _run('ip', 'netns', 'add', where)
+            _run('ip', 'netns', 'add', where, error=Unavailable)
         for link in self.topology.links:
             for region in link.ends:
                 self._make_veth(link, region)
