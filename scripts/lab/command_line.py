@@ -118,12 +118,20 @@ def do_up(arguments):
     effects = effects_of_options(topology, arguments.effects or [])
     lab = Lab(topology.name, effects, name=arguments.name, mtu=arguments.mtu, seed=arguments.seed,
               binary=arguments.emulator, scenario=arguments.scenario, lasting=True).up()
+    try:
+        say_ready(lab)
+    except BaseException:
+        lab.down()
+        raise
+
+
+def say_ready(lab):
     option = '' if lab.name == DEFAULT_NAME else f' --name {lab.name}'
     for line in lines(describe(lab)):
         print(line)
-    first, second = topology.regions[:2]
+    first, second = lab.topology.regions[:2]
     print(f'ready. Try: wan-lab run{option} {first} ping -c 3 {second}; '
-          f'remove it with: wan-lab down{option}')
+          f'remove it with: wan-lab down{option}', flush=True)
 
 
 def do_run(arguments):

@@ -52,6 +52,10 @@ class LinkEffects:
         values[direction] = merge(values[direction], text)
         return LinkEffects(**values, at=self.at)
 
+    def under(self, text):
+        """These on top of others for both directions."""
+        return LinkEffects(merge(text, self.both), self.forward, self.backward, self.at)
+
     def words(self):
         """For the emulator's command line."""
         words = [word for direction in DIRECTIONS if getattr(self, direction)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A lab: regions as namespaces, and the lines between them as longhaul-wan emulates them."""
 
+import contextlib
 import itertools
 import os
 import shutil
@@ -14,6 +15,7 @@ from . import emulator, network, processes, state
 from .errors import LabError
 from .topology import TOPOLOGIES, check_name, namespace, topology_named
 
+ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _numbers = itertools.count(1)
 
 
@@ -89,10 +91,11 @@ class Lab:
 
     def down(self):
         """Ends what runs inside, removes what was made; returns how many processes had to end."""
-        if self.emulator:
-            self.emulator.stop()
-        ended = self.network.remove()
-        state.forget(self.name)
+        with uninterrupted():
+            if self.emulator:
+                self.emulator.stop()
+            ended = self.network.remove()
+            state.forget(self.name)
         return ended
 
     # Used.
@@ -192,8 +195,18 @@ def remove(name):
 
 
 def leave_on_signals():
-    """SIGTERM and a closed terminal end as Ctrl-C does: through the clean-up."""
+    """Ctrl-C, SIGTERM and a closed terminal end through the clean-up."""
     def interrupt(*_):
         raise KeyboardInterrupt
-    for number in (signal.SIGTERM, signal.SIGHUP):
+    for number in ENDING:
         signal.signal(number, interrupt)
+
+
+@contextlib.contextmanager
+def uninterrupted():
+    """Who asks a second time for the end waits until all is removed."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Processes of a lab: known by ID and start, so that another one with a re-used ID is left alone."""
+"""Processes of a lab, known by ID and start: another one with a re-used ID is left alone."""
 
 import ctypes
 import os

@@ -57,7 +57,7 @@ class Topologies(unittest.TestCase):
         self.assertEqual('10.77.2.2', told['LAB_WEST_EAST_WEST_2_IPV4'])
 
     def test_what_does_not_exist_is_named_beside_what_does(self):
-        for ask, words in ((lambda: topology.topology_named('star'), 'no topology "star".*triangle'),
+        for ask, words in ((lambda: topology.topology_named('star'), 'no topology "star".*angle'),
                            (lambda: TRIANGLE.address('north'), 'no region "north".*east, west'),
                            (lambda: TRIANGLE.link('east-north'), 'no link "east-north".*east-west'),
                            (lambda: TRIANGLE.address('east', 4, 'west-south'), 'does not end in')):
