@@ -3,12 +3,13 @@
 
 import argparse
 import json
+import signal
 import sys
 
 from . import network, state
 from .effects import USUAL, effects_of_options
 from .errors import LabError
-from .lab import Lab, leave_on_signals, load, remove
+from .lab import ENDING, Lab, leave_on_signals, load, remove
 from .status import describe, lines
 from .topology import TOPOLOGIES, topology_named
 
@@ -116,13 +117,11 @@ def do_up(arguments):
     if not 1280 <= arguments.mtu <= 65535:
         raise LabError(f'--mtu {arguments.mtu}: from 1280, which IPv6 needs, to 65535')
     effects = effects_of_options(topology, arguments.effects or [])
-    lab = Lab(topology.name, effects, name=arguments.name, mtu=arguments.mtu, seed=arguments.seed,
-              binary=arguments.emulator, scenario=arguments.scenario, lasting=True).up()
-    try:
+    with Lab(topology.name, effects, name=arguments.name, mtu=arguments.mtu, seed=arguments.seed,
+             binary=arguments.emulator, scenario=arguments.scenario, lasting=True) as lab:
+        # It is up, so that an interrupt comes too late: nobody is told that it was not made.
+        signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
         say_ready(lab)
-    except BaseException:
-        lab.down()
-        raise
 
 
 def say_ready(lab):

@@ -27,7 +27,8 @@ class Lab:
             lost = lab.finish()['east-west']['forward']['lost']
 
     `effects` are EFFECTS for both directions of every link, LinkEffects, or a dictionary of either
-    by link. A lab goes with the process that made it unless it is `lasting`."""
+    by link. A lab goes with the process that made it; one that is `lasting` stays until it is
+    removed by its name, unless an exception leaves its `with`."""
 
     def __init__(self, topology='two-regions', effects='', *, name=None, mtu=1500, seed=1,
                  binary=None, scenario=None, lasting=False):
@@ -45,8 +46,9 @@ class Lab:
     def __enter__(self):
         return self.up()
 
-    def __exit__(self, *error):
-        self.down()
+    def __exit__(self, kind, *error):
+        if kind or not self.lasting:
+            self.down()
 
     # Made and removed.
 
