@@ -11,6 +11,8 @@
 
 #include <cstdio>
 #include <exception>
+#include <filesystem>
+#include <fstream>
 #include <optional>
 #include <string>
 #include <utility>
@@ -49,6 +51,19 @@ void become_punctual() {
   ::prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);
   ::setpriority(PRIO_PROCESS, 0, -20);
   ::mlockall(MCL_CURRENT | MCL_FUTURE);
+}
+
+/// While packets are due nobody waits for the disk, nor for one that is full.
+void show_json(const std::string& path, const Report& report) {
+  std::error_code error;
+  const auto kind = std::filesystem::status(path, error).type();
+  using enum std::filesystem::file_type;
+  if (path.empty() || path == "-" || (kind != regular && kind != not_found)) return;
+  const std::string part = path + ".part";
+  std::ofstream file(part);
+  file << json_text(report) << std::flush;
+  if (file && std::rename(part.c_str(), path.c_str()) == 0) return;
+  std::remove(part.c_str());
 }
 
 Result<void> write_json(const std::string& path, const std::string& text) {
@@ -101,6 +116,7 @@ Result<void> run(Options options) {
     }
     told = lines.size();
     print(people, text);
+    show_json(options.json, now);
     before = std::move(now);
   };
   auto ended = emulator->run(*interrupts, look);

@@ -2,6 +2,7 @@
 """scripts/wan-lab for people: up, run, status, down."""
 
 import argparse
+import contextlib
 import json
 import signal
 import sys
@@ -147,7 +148,7 @@ def do_run(arguments):
 
 def do_status(arguments):
     network.need_tools()
-    labs = [load(name) for name in ([arguments.name] if arguments.name else state.names())]
+    labs = [load(arguments.name)] if arguments.name else list(all_labs())
     told = [describe(lab) for lab in labs]
     if arguments.json:
         print(json.dumps(told, indent=1))
@@ -156,6 +157,13 @@ def do_status(arguments):
     else:
         print('\n'.join(line for one in told for line in lines(one)))
     return 0 if all(lab.running() for lab in labs) else 1
+
+
+def all_labs():
+    """One may be removed meanwhile."""
+    for name in state.names():
+        with contextlib.suppress(LabError):
+            yield load(name)
 
 
 def do_down(arguments):
