@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Exact delivery over an emulated line of 1 Gbit/s and 50 ms round trip, whatever it does to
-packets. A case sends a model's file and one of 64 random tensors over IPv4 and over IPv6, and asks the
-emulator whether the line was what it should have been.
+packets. A case sends a model's file and one of 64 random tensors over IPv4 and over IPv6, and
+asks the emulator whether the line was what it should have been.
 
     longhaul-perf -c ── east ── veth ── longhaul-wan ── veth ── west ── longhaul-perf -s
 """
