@@ -82,7 +82,12 @@ Result<void> run(Options options) {
     if (auto read = read_scenario(options.scenario, options); !read) return read;
   }
   auto plans = plan_links(options.links);
-  if (!plans) return tl::unexpected(std::move(plans.error()));
+  if (!plans) {
+    // The words come from the file then.
+    if (!options.scenario.empty())
+      plans.error().context = printable(options.scenario) + ": " + plans.error().context;
+    return tl::unexpected(std::move(plans.error()));
+  }
   auto interrupts = InterruptWatch::create();
   if (!interrupts) return tl::unexpected(std::move(interrupts.error()));
   std::vector<std::string> notes;

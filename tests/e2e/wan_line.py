@@ -38,7 +38,7 @@ CONDITIONS = (
     Condition('without_trouble', LinkEffects()),
     Condition('with_loss_of_a_thousandth', LinkEffects('loss=0.1%'), ('lost',)),
     Condition('with_loss_of_a_hundredth', LinkEffects('loss=1%'), ('lost',)),
-    Condition('with_bursts_of_50', LinkEffects('burst_loss=0.3%,burst_length=50'), ('lost',)),
+    Condition('with_bursts_of_50', LinkEffects('burst_loss=2%,burst_length=50'), ('lost',)),
     Condition('with_reordering_by_5_ms', LinkEffects('jitter=5ms,jitter_reorders=true'),
               ('reordered',)),
     Condition('with_corruption_of_a_fiftieth', LinkEffects('corrupt=2%'), ('corrupted',)),
