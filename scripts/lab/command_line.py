@@ -23,9 +23,9 @@ SHORT = {'rate': 'bits a second on the wire, such as 1G',
          'queue': 'bytes that may wait at the bottleneck, or 1bdp'}
 EPILOG = '''a worked example, as root:
   scripts/wan-lab up --delay 25ms --loss 0.1%       # east and west, 50 ms apart
-  longhaul-perf --generate-key /tmp/a.key
-  scripts/wan-lab run west longhaul-perf -s --key /tmp/a.key &
-  scripts/wan-lab run east longhaul-perf -c west --key /tmp/a.key -b 900M
+  scripts/wan-lab run west longhaul-perf --generate-key a.key
+  scripts/wan-lab run west longhaul-perf -s --key a.key &
+  scripts/wan-lab run east longhaul-perf -c west --key a.key -b 900M
   scripts/wan-lab status                            # what the line did to the packets
   scripts/wan-lab down                              # ends what still runs, removes everything
 
