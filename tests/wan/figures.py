@@ -142,7 +142,7 @@ def policer(world):
 
 
 def marks(world, family):
-    """RED with ECN at twice the rate: ECT packets are marked, and none is dropped before the queue."""
+    """RED with ECN at twice the rate: what is ECN-capable is marked, the queue alone drops it."""
     words = 'rate=50M,delay=5ms,queue=400000,red_min=50000,red_max=150000,ecn=true'
     with world.emulator('--forward', words) as emulator:
         probe = world.probe(8_000, 1440, 120_000, family, tos=2)
@@ -152,7 +152,8 @@ def marks(world, family):
                 counted['ecn_marked'], 'packets'),
             row('marked at all', marked, len(probe.ecn), 1, len(probe.ecn), 'packets'),
             # The kernel says a word of its own now and then, which is not ECN-capable.
-            row('RED drops', counted['red_dropped'], 0, 0, counted['offered'] - 8_000, 'packets'), clean(emulator)]
+            row('RED drops', counted['red_dropped'], 0, 0, counted['offered'] - 8_000,
+                'packets'), clean(emulator)]
 
 
 def damage(world):
@@ -182,7 +183,8 @@ def outage(world):
     longest = max(gaps(probe.numbers, 30_000)) * 0.1
     return [near('outage', longest, 500, 5, 'ms'),
             near('delay before', percentile(probe.delays[:2000], 0.5) / MS, 5, 0.1, 'ms'),
-            near('delay after the change', percentile(probe.delays[-2000:], 0.5) / MS, 20, 0.1, 'ms'),
+            near('delay after the change', percentile(probe.delays[-2000:], 0.5) / MS, 20, 0.1,
+                 'ms'),
             near('delay the other way', percentile(back.delays, 0.5) / MS, 5, 0.1, 'ms'),
             row('other way', len(back.numbers), 2000, 2000, 2000, 'packets'), clean(emulator)]
 
