@@ -16,9 +16,14 @@ import signal
 import socket
 import struct
 import subprocess
+import sys
 import tempfile
 import time
 from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.append(str(ROOT / 'scripts'))
+import lab  # noqa: E402  pylint: disable=wrong-import-position
 
 CASES = {}
 
@@ -201,6 +206,21 @@ class Bench:
                 return path.resolve()
         return self.sample()
 
+    @contextlib.contextmanager
+    def lab(self, topology='two-regions', effects='', **how):
+        """Regions with emulated lines between them, of this case alone."""
+        try:
+            made = self.stack.enter_context(lab.Lab(topology, effects, **how))
+        except lab.Unavailable as error:
+            raise Skip(str(error)) from None
+        try:
+            yield made
+        except lab.LabError as error:
+            raise Failure(str(error)) from None
+        finally:
+            self.stop_all()
+            made.down()
+
     def namespaces(self, mtu):
         """Two namespaces joined by a veth pair; names end in our process id."""
         need_root()
@@ -256,16 +276,18 @@ class Namespaces:
     def server(self):
         return ['ip', 'netns', 'exec', self.server_name]
 
-    @contextlib.contextmanager
-    def inside(self, name):
-        """This thread enters a namespace for a while: sockets made there stay there."""
-        with open('/proc/self/ns/net', 'rb') as home, open(f'/run/netns/{name}', 'rb') as there:
-            setns = ctypes.CDLL(None, use_errno=True).setns
-            expect(setns(there.fileno(), 0) == 0, 'setns failed')
-            try:
-                yield
-            finally:
-                setns(home.fileno(), 0)
+
+
+@contextlib.contextmanager
+def inside(namespace):
+    """This thread enters a network namespace for a while: sockets made there stay there."""
+    with open('/proc/self/ns/net', 'rb') as home, open(f'/run/netns/{namespace}', 'rb') as there:
+        setns = ctypes.CDLL(None, use_errno=True).setns
+        expect(setns(there.fileno(), 0) == 0, 'setns failed')
+        try:
+            yield
+        finally:
+            setns(home.fileno(), 0)
 
 
 def same_bytes(left, right):

@@ -9,7 +9,8 @@ import socket
 import time
 from pathlib import Path
 
-from harness import case, expect, free_port, interrupt_and_time, need_root, wait_until
+from harness import (case, expect, free_port, inside, interrupt_and_time, need_root,
+                     wait_until)
 from wire_view import ETH_P_ALL, captured_dscp
 
 SMALL = ('--size', '1M', '-n', '8')
@@ -219,7 +220,7 @@ def connect_timeout_is_kept(bench):
 @case
 def dscp_marks_the_data_of_the_end_that_sends(bench):
     net, port = bench.namespaces(1500), free_port()
-    with net.inside(net.client_name):
+    with inside(net.client_name):
         sniffer = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ETH_P_ALL))
         sniffer.bind(('c0', 0))
     with sniffer:

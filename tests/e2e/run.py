@@ -14,14 +14,18 @@ import certificates   # noqa: F401
 import endings        # noqa: F401
 import iperf_flags    # noqa: F401
 import keys           # noqa: F401
+import lab_tool       # noqa: F401
 import secrecy        # noqa: F401
 import transfers      # noqa: F401
+import wan_events     # noqa: F401
+import wan_line       # noqa: F401
 import wire_view      # noqa: F401
 
 # What an engine could break: moving data in every way, ending early, what the line sees. How
 # options and files are refused is the same whatever moves the datagrams.
 ENGINE_CASES = {name for name, function in harness.CASES.items()
-                if function.__module__ in ('transfers', 'endings', 'wire_view')}
+                if function.__module__ in ('transfers', 'endings', 'wire_view', 'wan_line',
+                                           'wan_events')}
 
 
 def main():

@@ -7,7 +7,7 @@ import socket
 import time
 
 from bad_input import told_off
-from harness import case, expect, free_port, wait_until, write_safetensors
+from harness import case, expect, free_port, inside, wait_until, write_safetensors
 from keys import make_key
 from wire_view import ETH_P_ALL
 
@@ -109,7 +109,7 @@ def no_byte_of_a_tensor_can_be_read_on_the_line(bench):
     marks = (b'very.secret.weights', bytes((i * 131 + i // 251) & 255 for i in range(4096, 4160)))
     for name, security in (('sealed', ('--key', key)), ('open', ('--security', 'none'))):
         port = free_port()
-        with net.inside(net.client_name):
+        with inside(net.client_name):
             sniffer = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ETH_P_ALL))
             sniffer.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 8 << 20)
             sniffer.bind(('c0', 0))

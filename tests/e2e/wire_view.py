@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 
-from harness import case, expect, free_port, readable, wait_until
+from harness import case, expect, free_port, inside, readable, wait_until
 
 ETH_P_ALL, ETH_P_IP = 3, 0x0800
 CS6, AF11 = 48, 10
@@ -36,7 +36,7 @@ def captured_dscp(sock, seconds, port):
 def classes_are_marked_on_the_wire_both_ways(bench):
     """Bulk data leaves as AF11, ACKs come back as control (CS6)."""
     net, port = bench.namespaces(1500), free_port()
-    with net.inside(net.client_name):
+    with inside(net.client_name):
         sniffer = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ETH_P_ALL))
         sniffer.bind(('c0', 0))
     with sniffer:

@@ -1,0 +1,214 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A lab: regions as namespaces, and the lines between them as longhaul-wan emulates them."""
+
+import contextlib
+import itertools
+import os
+import shutil
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+from . import effects as line_effects
+from . import emulator, network, processes, state
+from .errors import LabError
+from .topology import TOPOLOGIES, check_name, namespace, topology_named
+
+ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_numbers = itertools.count(1)
+
+
+class Lab:
+    """
+        with Lab('two-regions', 'rate=1G,delay=25ms') as lab:
+            server = lab.popen('west', ['longhaul-perf', '-s', …])
+            lab.run('east', ['longhaul-perf', '-c', lab.address('west'), …])
+            lost = lab.finish()['east-west']['forward']['lost']
+
+    `effects` are EFFECTS for both directions of every link, LinkEffects, or a dictionary of either
+    by link. A lab goes with the process that made it; one that is `lasting` stays until it is
+    removed by its name, unless an exception leaves its `with`."""
+
+    def __init__(self, topology='two-regions', effects='', *, name=None, mtu=1500, seed=1,
+                 binary=None, scenario=None, lasting=False):
+        self.topology = topology_named(topology)
+        self.name = check_name(name or f'p{os.getpid()}n{next(_numbers)}')
+        self.mtu, self.seed, self.lasting = mtu, seed, lasting
+        self.scenario = scenario
+        self.effects = line_effects.effects_by_link(self.topology, effects)
+        self.folder = state.folder(self.name)
+        self.binary = binary
+        self.since = None
+        self.emulator = None
+        self.network = network.Network(self.topology, self.name, mtu)
+
+    def __enter__(self):
+        return self.up()
+
+    def __exit__(self, kind, *error):
+        if kind or not self.lasting:
+            self.down()
+
+    # Made and removed.
+
+    def up(self):
+        """Makes it all; returns when packets pass. If anything fails nothing is left behind."""
+        network.need_tools()
+        self.binary = emulator.find(self.binary)
+        for orphan in state.orphans():
+            remove(orphan)
+        state.claim(self.name)
+        try:
+            self._save()
+            self.network.make()
+            self._start()
+        except BaseException:
+            self.down()
+            raise
+        return self
+
+    def _start(self):
+        self.emulator = emulator.Emulator(self.folder, self.binary)
+        self.emulator.start(self.prefix(network.WAN), self._words(), self.lasting)
+        self.since = time.time()
+        self._save()
+
+    def _words(self):
+        words = ['--seed', self.seed]
+        if self.scenario:
+            return ['--scenario', emulator.scenario_for(self.topology, self.scenario, self.folder)]
+        for link in self.topology.links:
+            words += ['--link', ':'.join(link.emulator_ends), *self.effects[link.name].words()]
+        return words
+
+    def _save(self):
+        state.save(self.name, {
+            'topology': self.topology.name, 'mtu': self.mtu, 'seed': self.seed,
+            'binary': self.binary and str(self.binary), 'since': self.since,
+            'scenario': str(self.scenario) if self.scenario else None,
+            'effects': {name: vars(value) for name, value in self.effects.items()},
+            'owner': None if self.lasting else processes.identity(os.getpid()),
+            'emulator': self.emulator and self.emulator.who})
+
+    def down(self):
+        """Ends what runs inside, removes what was made; returns how many processes had to end."""
+        with uninterrupted():
+            if self.emulator:
+                self.emulator.stop()
+            ended = self.network.remove()
+            state.forget(self.name)
+        return ended
+
+    # Used.
+
+    def namespace(self, place):
+        """Of a region, or of the emulator (`wan`)."""
+        return namespace(self.name, place)
+
+    def prefix(self, place):
+        """Words that make a command run there."""
+        return ['ip', 'netns', 'exec', self.namespace(place)]
+
+    def address(self, region, family=4, link=None):
+        return self.topology.address(region, family, link)
+
+    def environment(self, region):
+        """For a command in a region: the addresses, and the programs built beside the emulator."""
+        self.topology.region_number(region)
+        beside = Path(self.binary).parents[1] / 'perf'
+        path = os.environ.get('PATH', os.defpath)
+        return {**os.environ, **self.topology.environment(self.name, region),
+                'PATH': f'{path}:{beside}' if beside.is_dir() else path}
+
+    def run(self, region, command, **how):
+        """As subprocess.run."""
+        return subprocess.run(self._inside(region, command), env=self.environment(region),
+                              check=how.pop('check', False), **how)
+
+    def popen(self, region, command, **how):
+        """As subprocess.Popen."""
+        return subprocess.Popen(self._inside(region, command), env=self.environment(region), **how)
+
+    def execute(self, region, command):
+        """In the place of this process."""
+        environment = self.environment(region)
+        if not shutil.which(command[0], path=environment['PATH']):
+            raise LabError(f'{command[0]} is no program that is found here; name it by its path')
+        words = self._inside(region, command)
+        os.execvpe(words[0], words, environment)
+
+    def _inside(self, region, command):
+        return [*self.prefix(region), *map(str, command)]
+
+    # Watched.
+
+    def running(self):
+        return self.emulator is not None and self.emulator.running()
+
+    def counters(self):
+        """{link: {'forward': {name: count}, 'backward': …}} as far as the emulator has told."""
+        links = self.emulator.report()['links']
+        return {link.name: told for link, told in zip(self.topology.links, links)}
+
+    def finish(self):
+        """Ends the emulator, and with it the line; its counters. Namespaces stay."""
+        if not self.running():
+            raise LabError(f'longhaul-wan ended too early: {self.emulator.last_words()}')
+        self.emulator.stop()
+        return self.counters()
+
+    def change(self, effects):
+        """Another line between the same regions, with counters from zero."""
+        self.emulator.stop()
+        self.effects = line_effects.effects_by_link(self.topology, effects)
+        self._start()
+
+
+def load(name):
+    """A lab that exists, to use it or to remove it."""
+    document = state.load(name)
+    if document is None:
+        raise LabError(f'the lab "{name}" was not completed: "wan-lab down --name {name}"')
+    lab = Lab(document['topology'], '', name=name, mtu=document['mtu'], seed=document['seed'],
+              binary=document['binary'], scenario=document['scenario'],
+              lasting=document['owner'] is None)
+    lab.since = document['since']
+    lab.effects = {link: line_effects.LinkEffects(**{**value, 'at': tuple(value['at'])})
+                   for link, value in document['effects'].items()}
+    who = document['emulator']
+    lab.emulator = emulator.Emulator(lab.folder, lab.binary, who and tuple(who))
+    return lab
+
+
+def remove(name):
+    """A lab by its name, however much of it is there; returns how many processes had to end."""
+    check_name(name)
+    if name in state.names() and state.load(name):
+        return load(name).down()
+    # Its maker was killed before it could say what it makes, or /run was emptied.
+    left = [topology for topology in TOPOLOGIES.values()
+            if any(map(network.exists, network.namespaces(topology, name)))]
+    if not left:
+        state.load(name)
+    ended = sum(network.Network(topology, name, 0).remove() for topology in left)
+    state.forget(name)
+    return ended
+
+
+def leave_on_signals():
+    """Ctrl-C, SIGTERM and a closed terminal end through the clean-up."""
+    def interrupt(*_):
+        raise KeyboardInterrupt
+    for number in ENDING:
+        signal.signal(number, interrupt)
+
+
+@contextlib.contextmanager
+def uninterrupted():
+    """Who asks a second time for the end waits until all is removed."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a lab is and how it fares, as lines for a person or as plain data."""
+
+import time
+
+from . import network
+from .errors import LabError
+
+
+def spent(seconds):
+    """`3 min 20 s`"""
+    minutes, seconds = divmod(int(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    parts = [(hours, 'h'), (minutes, 'min'), (seconds, 's')]
+    while len(parts) > 1 and not parts[0][0]:
+        parts.pop(0)
+    return ' '.join(f'{count} {unit}' for count, unit in parts[:2])
+
+
+def describe(lab):
+    """Plain data of one lab."""
+    topology = lab.topology
+    inside = lab.network.inhabitants()
+    try:
+        counters = lab.counters()
+    except (LabError, AttributeError):
+        counters = {}
+    return {
+        'name': lab.name, 'topology': topology.name, 'mtu': lab.mtu,
+        'up_seconds': lab.since and round(time.time() - lab.since, 1),
+        'emulator': {'running': lab.running(), 'binary': str(lab.binary),
+                     'pid': lab.emulator.who and lab.emulator.who[0],
+                     'last_words': lab.emulator.last_words()},
+        'regions': {region: {'namespace': lab.namespace(region),
+                             'exists': network.exists(lab.namespace(region)),
+                             'ipv4': lab.address(region, 4), 'ipv6': lab.address(region, 6),
+                             'processes': len(inside.get(lab.namespace(region), []))}
+                    for region in topology.regions},
+        'links': [{'name': link.name, 'ends': list(link.ends),
+                   'interfaces': [link.interface(region) for region in link.ends],
+                   'effects': lab.scenario and f'scenario {lab.scenario}' or (
+                       ' '.join(lab.effects[link.name].words()) or 'none'),
+                   'counters': counters.get(link.name)} for link in topology.links]}
+
+
+def lines(told):
+    """For a person; counters that are zero are left out."""
+    since = f', up for {spent(told["up_seconds"])}' if told['up_seconds'] else ''
+    yield f'lab {told["name"]}: {told["topology"]}{since}, MTU {told["mtu"]}'
+    emulator = told['emulator']
+    if emulator['running']:
+        yield f'  emulator: running, process {emulator["pid"]} ({emulator["binary"]})'
+    else:
+        yield ('  emulator: DEAD, so nothing passes. Its last words: '
+               f'{emulator["last_words"] or "none"}')
+        yield f'            start again: wan-lab down --name {told["name"]}, then up'
+    for name, region in told['regions'].items():
+        count = region['processes']
+        yield (f'  {name}: {region["ipv4"]} {region["ipv6"]}, namespace {region["namespace"]}'
+               + ('' if region['exists'] else ' GONE')
+               + (f', {count} process{"es" if count > 1 else ""}' if count else ''))
+    for link in told['links']:
+        one, other = link['ends']
+        yield (f'  link {link["name"]} ({one} {link["interfaces"][0]}, {other} '
+               f'{link["interfaces"][1]}): {link["effects"]}')
+        for direction, way in (('forward', f'{one} to {other}'), ('backward', f'{other} to {one}')):
+            counters = (link['counters'] or {}).get(direction)
+            if counters is not None:
+                some = [f'{key} {count:,}' for key, count in counters.items() if count]
+                yield f'    {way}: {", ".join(some) or "nothing yet"}'

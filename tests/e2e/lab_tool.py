@@ -1,0 +1,219 @@
+# SPDX-License-Identifier: Apache-2.0
+"""scripts/wan-lab as a person uses it: made, used, looked at, removed; refused with one line; and
+nothing left behind, however it ends."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import lab
+from lab import state
+
+from harness import ROOT, Process, case, expect, need_root, wait_until
+
+TOOL = (sys.executable, '-B', ROOT / 'scripts' / 'wan-lab')
+NAME = f't{os.getpid()}'
+
+
+def start(bench, title, command, *words):
+    process = Process(bench, title, [*TOOL, command, '--name', NAME, *words])
+    bench.processes.append(process)
+    return process
+
+
+def tool(bench, command, *words, code=0):
+    """One call of it; its process once it has ended as expected."""
+    process = start(bench, f'{command}-{len(bench.processes)}', command, *words)
+    expect(process.wait(30) == code, process.story())
+    return process
+
+
+def up(bench, *words):
+    """A lab that goes with the case."""
+    need_root()
+    bench.stack.callback(remove_quietly)
+    return tool(bench, 'up', *words)
+
+
+def remove_quietly():
+    subprocess.run([*map(str, TOOL), 'down', '--name', NAME], check=False,
+                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+def traces():
+    """Whatever of the lab is on this machine."""
+    spaces = [str(path) for path in Path('/run/netns').glob(f'lhlab-{NAME}-*')]
+    hosts = [str(path) for path in Path('/etc/netns').glob(f'lhlab-{NAME}-*')]
+    emulators = [path.parent.name for path in Path('/proc').glob('[0-9]*/cmdline')
+                 if is_emulator(path)]
+    return spaces + hosts + emulators + ([NAME] if NAME in state.names() else [])
+
+
+def is_emulator(path):
+    try:
+        words = path.read_bytes()
+    except OSError:
+        return False
+    return f'{state.folder(NAME)}/'.encode() in words and b'longhaul-wan' in words
+
+
+def expect_no_trace():
+    wait_until(lambda: not traces(), 5, f'nothing left of the lab, but {traces()}')
+
+
+def refused(bench, *words, says):
+    """`up` says in one line what is wrong, and leaves nothing."""
+    process = tool(bench, 'up', *words, code=1)
+    told = process.everything.strip()
+    expect('\n' not in told and re.search(says, told), f'not "{says}"\n{process.story()}')
+    expect_no_trace()
+
+
+def pings(bench, region, host, family=4):
+    tool(bench, 'run', region, 'ping', f'-{family}', '-c', '1', '-W', '5', host)
+
+
+@case
+def lab_is_made_used_looked_at_and_removed(bench):
+    expect('ready' in up(bench, '--delay', '10ms').output, 'not ready')
+    pings(bench, 'east', 'west')
+    pings(bench, 'west', 'east', 6)
+    ping = tool(bench, 'run', 'east', 'sh', '-c', 'exec ping -c 1 $LAB_WEST_EAST_WEST_IPV6')
+    took = float(re.search(r'time=([\d.]+) ms', ping.output)[1])
+    expect(20 <= took < 500, f'a round trip of 20 ms took {took} ms')
+    tool(bench, 'run', 'east', 'sh', '-c', 'exit 7', code=7)
+    sleeper = start(bench, 'sleeper', 'run', 'west', 'sleep', '60')
+    wait_until(lambda: '1 process' in tool(bench, 'status').output, 10, 'the process in status')
+    told = json.loads(tool(bench, 'status', '--json').output)[0]
+    expect(told['emulator']['running'] and told['links'][0]['name'] == 'east-west', told)
+    down = tool(bench, 'down')
+    expect('1 process inside it ended' in down.output, down.story())
+    expect(sleeper.wait(5) != 0, sleeper.story())
+    expect_no_trace()
+
+
+@case
+def lab_of_two_paths_and_of_a_triangle_joins_each_pair(bench):
+    up(bench, 'two-paths', '--delay', '1ms', '--link', 'east-west-2', '--delay', '30ms')
+    for family in (4, 6):
+        pings(bench, 'east', 'west.east-west-1', family)
+        pings(bench, 'west', 'east.east-west-2', family)
+    status = tool(bench, 'status').output
+    expect('delay=1ms' in status and 'delay=30ms' in status, status)
+    tool(bench, 'down')
+    up(bench, 'triangle', '--delay', '1ms')
+    for family in (4, 6):
+        for one, other in (('east', 'west'), ('west', 'south'), ('south', 'east')):
+            pings(bench, one, other, family)
+            pings(bench, other, one, family)
+    tool(bench, 'down')
+    expect_no_trace()
+
+
+@case
+def lab_whose_emulator_is_killed_says_so_and_is_removed(bench):
+    up(bench)
+    os.kill(json.loads(tool(bench, 'status', '--json').output)[0]['emulator']['pid'],
+            signal.SIGKILL)
+    dead = tool(bench, 'status', code=1)
+    expect('emulator: DEAD' in dead.output and 'last words: ' in dead.output, dead.story())
+    ping = start(bench, 'ping', 'run', 'east', 'ping', '-c', '1', '-W', '1', 'west')
+    expect(ping.wait(10) == 1 and 'is dead, nothing passes' in ping.errors, ping.story())
+    tool(bench, 'down')
+    expect_no_trace()
+
+
+@case
+def lab_interrupted_while_it_is_made_leaves_nothing(bench):
+    need_root()
+    bench.stack.callback(remove_quietly)
+    made = 0
+    for number, (after, how) in enumerate((after, how) for after in (0.1, 0.2, 0.3, 0.4)
+                                          for how in (signal.SIGINT, signal.SIGTERM)):
+        process = start(bench, f'up-{number}', 'up')
+        time.sleep(after)
+        process.signal(how)
+        code = process.wait(10)
+        if code == 0:
+            made += 1
+            tool(bench, 'down')
+        else:
+            expect(code == 130 and 'Traceback' not in process.errors
+                   or code == -how, process.story())
+        expect_no_trace()
+    print(f'{made} of 8 were up before the signal')
+
+
+@case
+def lab_whose_maker_is_killed_is_removed_by_name(bench):
+    need_root()
+    bench.stack.callback(remove_quietly)
+    for number, after in enumerate((0.15, 0.2, 0.25, 0.3, 0.4)):
+        process = start(bench, f'up-{number}', 'up')
+        time.sleep(after)
+        process.signal(signal.SIGKILL)
+        process.wait(5)
+        left = bool(traces())
+        if left:
+            again = tool(bench, 'up', code=1)
+            expect(f'wan-lab down --name {NAME}' in again.errors, again.story())
+        tool(bench, 'down', code=0 if left else 1)
+        expect_no_trace()
+
+
+@case
+def lab_refuses_what_makes_no_sense_in_one_line(bench):
+    need_root()
+    bench.stack.callback(remove_quietly)
+    refused(bench, '--emulator', '/nowhere/longhaul-wan', says='/nowhere.*ninja -C build')
+    refused(bench, '--rate', 'fast', says='rate.*fast')
+    refused(bench, '--rate', '0.1', says='rate')
+    refused(bench, '--both', 'los=1%', says='los.*loss')
+    refused(bench, '--at', 'soon:both:down=2s', says='soon')
+    refused(bench, '--delay', '25', says='delay.*25')
+    scenario = bench.folder / 'scenario.json'
+    scenario.write_text('{"links": [{"name": "east-west", "both": {"rte": "1G"}}]}')
+    refused(bench, '--scenario', scenario, says='rte.*rate')
+    scenario.write_text('{"sead": 1, "links": [{"name": "east-west"}]}')
+    refused(bench, '--scenario', scenario, says='sead.*seed')
+    up(bench)
+    again = tool(bench, 'up', code=1)
+    expect(re.fullmatch(f'wan-lab: a lab named "{NAME}" exists: remove it with "wan-lab down '
+                        f'--name {NAME}".*\n', again.errors), again.story())
+    nobody = tool(bench, 'run', 'north', 'true', code=1)
+    expect('no region "north"; it has east, west' in nobody.errors, nobody.story())
+    pings(bench, 'east', 'west')
+    tool(bench, 'down')
+    expect_no_trace()
+
+
+MAKER = '''
+import sys, time
+sys.path.insert(0, sys.argv[1])
+import lab
+lab.Lab(name=sys.argv[2]).up()
+print("up", flush=True)
+time.sleep(60)
+'''
+
+
+@case
+def lab_of_a_killed_program_goes_with_it(bench):
+    """Its emulator at once, its namespaces as soon as anybody makes another one."""
+    need_root()
+    bench.stack.callback(remove_quietly)
+    maker = Process(bench, 'maker', [sys.executable, '-B', '-c', MAKER, ROOT / 'scripts', NAME])
+    bench.processes.append(maker)
+    wait_until(lambda: 'up' in maker.output, 15, f'a lab\n{maker.story()}')
+    maker.signal(signal.SIGKILL)
+    maker.wait(5)
+    wait_until(lambda: not any(map(is_emulator, Path('/proc').glob('[0-9]*/cmdline'))), 5,
+               'its emulator ended')
+    expect('DEAD' in tool(bench, 'status', code=1).output, 'not dead')
+    with lab.Lab():
+        expect_no_trace()

@@ -1,0 +1,309 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The parts of scripts/lab that need neither root nor an emulator: names, addresses, effects, the
+command line, what is told of a lab, and a child that is not what it should be."""
+
+import contextlib
+import io
+import json
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+from pathlib import Path
+from unittest import mock
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[3] / 'scripts'))
+sys.dont_write_bytecode = True
+from lab import command_line, effects, emulator, lab, network, processes  # noqa: E402
+from lab import state, status, topology  # noqa: E402
+from lab.effects import LinkEffects  # noqa: E402
+from lab.errors import LabError  # noqa: E402
+
+TRIANGLE = topology.TOPOLOGIES['triangle']
+TWO_PATHS = topology.TOPOLOGIES['two-paths']
+
+
+class Topologies(unittest.TestCase):
+    def test_no_interface_or_address_is_used_twice(self):
+        for each in topology.TOPOLOGIES.values():
+            for region in each.regions:
+                inside = [link.interface(region) for link in each.links_of(region)]
+                self.assertEqual(len(inside), len(set(inside)))
+                # What the kernel allows.
+                self.assertTrue(all(len(name) < 16 for name in inside), inside)
+            outside = [end for link in each.links for end in link.emulator_ends]
+            self.assertEqual(outside, [f'w{number}' for number in range(2 * len(each.links))])
+            addresses = [address for _, address in each.hosts()]
+            self.assertEqual(len(addresses), len(set(addresses)))
+
+    def test_each_pair_of_a_triangle_has_its_own_link(self):
+        pairs = {frozenset(link.ends) for link in TRIANGLE.links}
+        self.assertEqual(3, len(pairs))
+        self.assertEqual('to-south', TRIANGLE.link('south-east').interface('east'))
+
+    def test_two_paths_join_the_same_regions(self):
+        self.assertEqual({('east', 'west')}, {link.ends for link in TWO_PATHS.links})
+        self.assertEqual('to-west-2', TWO_PATHS.link('east-west-2').interface('east'))
+        self.assertEqual('10.77.2.2', TWO_PATHS.address('west', 4, 'east-west-2'))
+        self.assertEqual('fd77:2::2', TWO_PATHS.address('west', 6, 'east-west-2'))
+
+    def test_a_command_is_told_where_it_is_and_where_the_others_are(self):
+        told = TWO_PATHS.environment('mine', 'east')
+        self.assertEqual(('mine', 'east'), (told['LONGHAUL_LAB'], told['LAB_REGION']))
+        self.assertEqual('10.77.0.2', told['LAB_WEST_IPV4'])
+        self.assertEqual('fd77::2', told['LAB_WEST_IPV6'])
+        self.assertEqual('10.77.2.2', told['LAB_WEST_EAST_WEST_2_IPV4'])
+
+    def test_what_does_not_exist_is_named_beside_what_does(self):
+        for ask, words in ((lambda: topology.topology_named('star'), 'no topology "star".*angle'),
+                           (lambda: TRIANGLE.address('north'), 'no region "north".*east, west'),
+                           (lambda: TRIANGLE.link('east-north'), 'no link "east-north".*east-west'),
+                           (lambda: TRIANGLE.address('east', 4, 'west-south'), 'does not end in')):
+            with self.assertRaisesRegex(LabError, words):
+                ask()
+
+    def test_a_name_must_not_be_a_prefix_of_another_one_with_a_dash(self):
+        for name in ('a-b', '', 'A', '1a', 'a' * 25, '../x'):
+            with self.assertRaisesRegex(LabError, 'cannot name a lab'):
+                topology.check_name(name)
+        self.assertEqual('p12n1', topology.check_name('p12n1'))
+
+
+class Effects(unittest.TestCase):
+    def test_later_ones_override_key_by_key(self):
+        self.assertEqual('rate=2G,delay=5ms,loss=1%',
+                         effects.merge('rate=1G,delay=5ms', 'rate=2G,loss=1%'))
+
+    def test_what_is_no_pair_is_refused(self):
+        for text in ('rate', 'rate=', '=1G', 'rate=1G,loss'):
+            with self.assertRaisesRegex(LabError, 'is no effect: KEY=VALUE'):
+                effects.merge(text)
+
+    def test_options_before_the_first_link_are_for_all(self):
+        links = effects.effects_of_options(TWO_PATHS, [
+            ('rate', '2G'), ('link', 'east-west-2'), ('delay', '60ms'), ('forward', 'loss=1%'),
+            ('at', '1s:both:down=2s')])
+        self.assertEqual('rate=2G,delay=25ms,queue=1bdp', links['east-west-1'].both)
+        self.assertEqual((), links['east-west-1'].at)
+        self.assertEqual(LinkEffects('rate=2G,delay=60ms,queue=1bdp', 'loss=1%', '',
+                                     ('1s:both:down=2s',)), links['east-west-2'])
+        self.assertEqual(['--both', 'rate=2G,delay=60ms,queue=1bdp', '--forward', 'loss=1%', '--at',
+                          '1s:both:down=2s'], links['east-west-2'].words())
+
+    def test_effects_by_link_leave_the_others_alone(self):
+        links = effects.effects_by_link(TWO_PATHS, {'east-west-2': 'rate=1G'})
+        self.assertEqual([], links['east-west-1'].words())
+        self.assertEqual(['--both', 'rate=1G'], links['east-west-2'].words())
+        with self.assertRaisesRegex(LabError, 'no link "east-west"'):
+            effects.effects_by_link(TWO_PATHS, {'east-west': 'rate=1G'})
+
+
+class InFolder(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix='longhaul-lab-test-')
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+
+
+class Scenarios(InFolder):
+    def made(self, text):
+        path = self.folder / 'given.json'
+        path.write_text(text)
+        return json.loads(emulator.scenario_for(TWO_PATHS, path, self.folder).read_text())
+
+    def test_the_interfaces_of_the_lab_are_put_in(self):
+        made = self.made('{"seed": 7, "links": [{"name": "east-west-2", "both": {"rate": "1G"}}]}')
+        self.assertEqual(7, made['seed'])
+        self.assertEqual({'name': 'east-west-2', 'a': 'w2', 'b': 'w3', 'both': {'rate': '1G'}},
+                         made['links'][0])
+        self.assertEqual({'name': 'east-west-1', 'a': 'w0', 'b': 'w1'}, made['links'][1])
+
+    def test_what_cannot_be_placed_is_refused(self):
+        for text, words in (('{', 'is no JSON'), ('[]', 'has no "links"'),
+                            ('{"links": [1]}', 'has no "links"'),
+                            ('{"links": [{}]}', 'has no "name"'),
+                            ('{"links": [{"name": "x"}]}', 'no link "x"'),
+                            ('{"links": [{"name": "east-west-1"}, {"name": "east-west-1"}]}',
+                             'twice')):
+            with self.assertRaisesRegex(LabError, words):
+                self.made(text)
+        with self.assertRaisesRegex(LabError, 'No such file'):
+            emulator.scenario_for(TWO_PATHS, self.folder / 'none', self.folder)
+
+
+class Children(InFolder):
+    """A shell script in the emulator's place."""
+
+    def child(self, script):
+        path = self.folder / 'program'
+        path.write_text(f'#!/bin/sh\nwhile [ $# -gt 2 ]; do shift; done\n{script}\n')
+        path.chmod(0o755)
+        found = emulator.Emulator(self.folder, path)
+        self.addCleanup(found.stop, 0)
+        return found
+
+    def test_one_that_is_ready_runs_until_it_is_told_to_end(self):
+        child = self.child('trap "echo bye; exit 0" TERM; echo $$ >"$2"; while :; do sleep 0.01; '
+                           'done')
+        child.start([], [], lasting=False)
+        self.assertTrue(child.running())
+        child.stop()
+        self.assertFalse(child.running())
+        self.assertEqual('bye', child.last_words())
+
+    def test_one_that_refuses_is_quoted(self):
+        with self.assertRaisesRegex(LabError, 'longhaul-wan: no such key'):
+            self.child('echo longhaul-wan: no such key >&2; exit 1').start([], [], lasting=False)
+
+    def test_one_that_says_nothing_is_told_of_too(self):
+        with self.assertRaisesRegex(LabError, 'ended with status 3 and said nothing'):
+            self.child('exit 3').start([], [], lasting=False)
+
+    def test_counters_that_were_not_written_are_not_made_up(self):
+        child = self.child('echo $$ >"$2"; exec sleep 60')
+        child.start([], [], lasting=False)
+        with self.assertRaisesRegex(LabError, 'has written no counters'):
+            child.report()
+
+    def test_a_stranger_with_the_same_id_is_left_alone(self):
+        child = subprocess.Popen(['sleep', '60'])
+        self.addCleanup(child.wait)
+        self.addCleanup(child.kill)
+        pid, start = processes.identity(child.pid)
+        processes.end([(pid, start - 1)], 0.1)
+        self.assertIsNone(child.poll())
+        self.assertEqual([], processes.end([(pid, start)], 5))
+        self.assertEqual(-signal.SIGTERM, child.wait())
+
+    def test_one_that_does_not_listen_is_killed(self):
+        child = subprocess.Popen(['sh', '-c', 'trap "" TERM; echo; while :; do sleep 1; done'],
+                                 stdout=subprocess.PIPE)
+        self.addCleanup(child.stdout.close)
+        child.stdout.readline()
+        start = time.monotonic()
+        self.assertEqual(1, len(processes.end([processes.identity(child.pid)], 0.2)))
+        self.assertLess(time.monotonic() - start, 10)
+        self.assertEqual(-signal.SIGKILL, child.wait())
+
+    def test_a_missing_program_comes_with_how_to_build_it(self):
+        with self.assertRaisesRegex(LabError, 'is no program; build one: meson setup.*ninja'):
+            emulator.find(self.folder / 'none')
+        with mock.patch.object(emulator, 'ROOT', self.folder), \
+                mock.patch.dict('os.environ', {'PATH': str(self.folder)}, clear=True), \
+                self.assertRaisesRegex(LabError, 'longhaul-wan is not built: meson setup.*ninja'):
+            emulator.find()
+
+
+class CommandLine(unittest.TestCase):
+    def refused(self, *words):
+        """The one line said."""
+        said = io.StringIO()
+        with contextlib.redirect_stderr(said), mock.patch('signal.signal'):
+            self.assertEqual(1, command_line.main(list(words)))
+        line = said.getvalue()
+        self.assertEqual(1, line.count('\n'), line)
+        return line
+
+    def test_errors_are_one_line(self):
+        self.assertIn('no topology "star"', self.refused('up', 'star'))
+        self.assertIn('is no effect', self.refused('up', '--both', 'rate'))
+        self.assertIn('no link "east-north"', self.refused('up', '--link', 'east-north'))
+        self.assertIn('--mtu 100', self.refused('up', '--mtu', '100'))
+        self.assertIn('exclude each other', self.refused('up', '--scenario', 'x', '--loss', '1%'))
+        self.assertIn('cannot name a lab', self.refused('up', '--name', 'a-b'))
+
+    def test_without_root_nothing_is_tried(self):
+        with mock.patch('os.geteuid', return_value=1000):
+            for words in (['up'], ['run', 'east', 'true'], ['status'], ['down']):
+                self.assertIn('need root: run it with sudo', self.refused(*words))
+
+    def test_a_missing_tool_comes_with_its_package(self):
+        with mock.patch('shutil.which', return_value=None), \
+                mock.patch('os.geteuid', return_value=0):
+            self.assertIn('ip is missing: apt-get install iproute2', self.refused('status'))
+
+
+class States(InFolder):
+    def setUp(self):
+        super().setUp()
+        patch = mock.patch.object(state, 'ROOT', self.folder / 'labs')
+        patch.start()
+        self.addCleanup(patch.stop)
+
+    def test_a_name_is_taken_once(self):
+        state.claim('mine')
+        with self.assertRaisesRegex(LabError, 'named "mine" exists: .*wan-lab down --name mine'):
+            state.claim('mine')
+        state.forget('mine')
+        self.assertEqual([], state.names())
+        state.claim('mine')
+
+    def test_one_that_is_not_there_is_named_beside_those_that_are(self):
+        with self.assertRaisesRegex(LabError, 'no lab named "a"; "wan-lab up" makes one'):
+            lab.load('a')
+        state.claim('b')
+        with self.assertRaisesRegex(LabError, 'no lab named "a"; there are b'):
+            lab.load('a')
+        with self.assertRaisesRegex(LabError, '"b" was not completed: "wan-lab down --name b"'):
+            lab.load('b')
+
+    def test_labs_of_a_process_that_ended_are_orphans(self):
+        child = subprocess.Popen(['true'])
+        identity = processes.identity(child.pid)
+        child.wait()
+        for name, owner in (('gone', identity), ('here', processes.identity(1)), ('free', None)):
+            state.claim(name)
+            state.save(name, {'owner': owner})
+        self.assertEqual(['gone'], state.orphans())
+
+    def test_a_lab_is_read_as_it_was_written(self):
+        made = lab.Lab('two-paths', {'east-west-2': LinkEffects('rate=1G', at=('1s:both:loss=1',))},
+                       name='mine', lasting=True)
+        state.claim('mine')
+        made._save()
+        read = lab.load('mine')
+        self.assertEqual((made.topology, made.effects, made.lasting, made.mtu, made.binary),
+                         (read.topology, read.effects, read.lasting, read.mtu, read.binary))
+        self.assertFalse(read.running())
+
+
+class Status(unittest.TestCase):
+    def test_times_are_for_people(self):
+        self.assertEqual(['0 s', '59 s', '1 min 1 s', '2 h 0 min'],
+                         [status.spent(seconds) for seconds in (0.4, 59, 61, 7200)])
+
+    def told(self, running):
+        return '\n'.join(status.lines({
+            'name': 'mine', 'topology': 'two-regions', 'mtu': 1500, 'up_seconds': 65,
+            'emulator': {'running': running, 'binary': '/x/longhaul-wan', 'pid': 7,
+                         'last_words': 'out of memory'},
+            'regions': {'east': {'namespace': 'lhlab-mine-east', 'exists': running,
+                                 'ipv4': '10.77.0.1', 'ipv6': 'fd77::1', 'processes': 2}},
+            'links': [{'name': 'east-west', 'ends': ['east', 'west'],
+                       'interfaces': ['to-west', 'to-east'], 'effects': '--both loss=1%',
+                       'counters': {'forward': {'offered': 1000, 'lost': 10, 'corrupted': 0},
+                                    'backward': {'offered': 0}}}]}))
+
+    def test_a_living_lab(self):
+        told = self.told(True)
+        for words in ('lab mine: two-regions, up for 1 min 5 s', 'running, process 7',
+                      '2 processes', 'east to west: offered 1,000, lost 10\n',
+                      'west to east: nothing yet', '--both loss=1%'):
+            self.assertIn(words, told)
+
+    def test_a_dead_one_says_its_last_words_and_what_to_do(self):
+        told = self.told(False)
+        for words in ('DEAD', 'out of memory', 'wan-lab down --name mine', 'east GONE'):
+            self.assertIn(words, told)
+
+
+class Networks(unittest.TestCase):
+    def test_namespaces_are_told_before_they_are_made(self):
+        self.assertEqual(['lhlab-a-east', 'lhlab-a-west', 'lhlab-a-wan'],
+                         network.namespaces(TWO_PATHS, 'a'))
+
+
+if __name__ == '__main__':
+    unittest.main()
