@@ -21,6 +21,12 @@ class Bottleneck {
   /// `now` never goes backwards.
   std::optional<Timestamp> enqueue(Timestamp now, std::uint64_t wire_bytes);
 
+  /// Bytes that wait at `now`, which never goes backwards, without the packet in service.
+  std::uint64_t waiting_bytes(Timestamp now) noexcept {
+    leave_queue(now);
+    return waiting_bytes_;
+  }
+
   /// No packet of this size offered at `now` or later can have left before.
   Timestamp earliest_finish(Timestamp now, std::uint64_t wire_bytes) const noexcept;
 

@@ -25,12 +25,6 @@ std::vector<DownTime> merged(std::vector<DownTime> spans) {
   return result;
 }
 
-Outcome gone(Fate fate) noexcept {
-  Outcome outcome;
-  outcome.fate = fate;
-  return outcome;
-}
-
 }  // namespace
 
 Link::Link(std::uint64_t seed, const LinkConfig& config) : random_(seed) {
@@ -40,9 +34,11 @@ Link::Link(std::uint64_t seed, const LinkConfig& config) : random_(seed) {
 void Link::configure(const LinkConfig& config) {
   LONGHAUL_ASSERT(config.propagation >= Duration{0} && config.jitter >= Duration{0} &&
                   config.reorder_delay >= Duration{0});
+  LONGHAUL_ASSERT(config.red.max_bytes == 0 || config.red.max_bytes > config.red.min_bytes);
   config_ = config;
   config_.down = merged(config.down);
   next_down_ = 0;
+  policer_.configure(config.policer, latest_offer_);
   bottleneck_.configure(config.rate_bps, config.queue_bytes);
   loss_.configure(config.loss, config.burst);
   latest_in_order_ = Timestamp{};
@@ -51,30 +47,22 @@ void Link::configure(const LinkConfig& config) {
   outrun_.clear();
 }
 
-Outcome Link::offer(Timestamp now, std::size_t payload_bytes, std::size_t header_bytes) {
+Outcome Link::offer(Timestamp now, std::size_t payload_bytes, std::size_t header_bytes,
+                    bool ecn_capable) {
   now = latest_offer_ = std::max(now, latest_offer_);
   ++stats_.offered;
   const std::size_t ip_bytes = payload_bytes + header_bytes;
-  if (ip_bytes > config_.mtu) {
-    ++stats_.too_big;
-    return gone(Fate::too_big);
-  }
+  if (ip_bytes > config_.mtu) return gone(Fate::too_big);
   const std::uint64_t wire_bytes = ip_bytes + config_.framing_bytes;
-  const std::optional<Timestamp> sent = bottleneck_.enqueue(now, wire_bytes);
-  if (!sent) {
-    ++stats_.queue_dropped;
-    return gone(Fate::queue_dropped);
-  }
-  stats_.wire_bytes += wire_bytes;
-  if (is_down(*sent)) {
-    ++stats_.down_dropped;
-    return gone(Fate::down_dropped);
-  }
-  if (loss_.lost(random_)) {
-    ++stats_.lost;
-    return gone(Fate::lost);
-  }
   Outcome outcome;
+  outcome.fate = admit(now, wire_bytes, ecn_capable, outcome.congestion_experienced);
+  if (outcome.fate != Fate::delivered) return gone(outcome.fate);
+  const std::optional<Timestamp> sent = bottleneck_.enqueue(now, wire_bytes);
+  if (!sent) return gone(Fate::queue_dropped);
+  stats_.wire_bytes += wire_bytes;
+  if (outcome.congestion_experienced) ++stats_.ecn_marked;
+  if (is_down(*sent)) return gone(Fate::down_dropped);
+  if (loss_.lost(random_)) return gone(Fate::lost);
   if (payload_bytes > 0 && random_.chance(config_.corrupt)) {
     ++stats_.corrupted;
     outcome.corruption = random_.next() | 1;
@@ -88,6 +76,43 @@ Outcome Link::offer(Timestamp now, std::size_t payload_bytes, std::size_t header
   }
   stats_.delivered += outcome.copies;
   if (may_reorder_) count_overtaken(outcome, now);
+  return outcome;
+}
+
+// What stands in front of the queue; `marked` says that the packet goes in with a mark.
+Fate Link::admit(Timestamp now, std::uint64_t wire_bytes, bool ecn_capable, bool& marked) {
+  if (!policer_.take(now, wire_bytes)) return Fate::policed;
+  if (config_.red.max_bytes == 0) return Fate::delivered;
+  if (!red_hits(config_.red, bottleneck_.waiting_bytes(now), random_)) return Fate::delivered;
+  marked = config_.red.ecn && ecn_capable;
+  return marked ? Fate::delivered : Fate::red_dropped;
+}
+
+Outcome Link::gone(Fate fate) noexcept {
+  switch (fate) {
+    case Fate::delivered:
+      break;
+    case Fate::too_big:
+      ++stats_.too_big;
+      break;
+    case Fate::queue_dropped:
+      ++stats_.queue_dropped;
+      break;
+    case Fate::down_dropped:
+      ++stats_.down_dropped;
+      break;
+    case Fate::lost:
+      ++stats_.lost;
+      break;
+    case Fate::policed:
+      ++stats_.policed;
+      break;
+    case Fate::red_dropped:
+      ++stats_.red_dropped;
+      break;
+  }
+  Outcome outcome;
+  outcome.fate = fate;
   return outcome;
 }
 

@@ -24,8 +24,25 @@ struct DownTime {
   Timestamp to{};
 };
 
-/// Order of effects: MTU → rate and drop-tail queue → down-time → loss → corruption → duplication →
-/// propagation and jitter. Sizes are on the wire: datagram + IP/UDP header + `framing_bytes`.
+/// Token bucket that drops what exceeds it, as a provider's edge does.
+struct Policer {
+  std::uint64_t rate_bps = 0;     ///< bits on the wire per second; 0 = off
+  std::uint64_t burst_bytes = 0;  ///< wire bytes that pass at once after a pause
+};
+
+/// Random early detection on the bytes that wait when a packet arrives, without the packet itself:
+/// below `min_bytes` nothing happens, from there the probability rises linearly to `probability` at
+/// `max_bytes`, and from `max_bytes` on every packet is hit.
+struct RandomEarlyDetection {
+  std::uint64_t min_bytes = 0;
+  std::uint64_t max_bytes = 0;  ///< 0 = off; else more than `min_bytes`
+  double probability = 0.1;
+  bool ecn = false;  ///< a packet that is ECN-capable is marked instead of dropped
+};
+
+/// Order of effects: MTU → policer → RED, rate and drop-tail queue → down-time → loss → corruption
+/// → duplication → propagation and jitter. Sizes are on the wire: datagram + IP/UDP header +
+/// `framing_bytes`.
 struct LinkConfig {
   std::uint64_t rate_bps = 0;      ///< bits on the wire per second; 0 = unlimited
   Duration propagation{0};         ///< one way
@@ -34,8 +51,10 @@ struct LinkConfig {
   double reorder_probability = 0;  ///< a packet so chosen is held back by `reorder_delay`
   Duration reorder_delay{0};
   std::uint64_t queue_bytes = 0;  ///< drop-tail, excluding the packet in service; 0 = unlimited
-  std::uint32_t mtu = 65535;      ///< largest IP packet; larger ones vanish silently
-  double loss = 0;                ///< independent, after the bottleneck
+  Policer policer{};
+  RandomEarlyDetection red{};
+  std::uint32_t mtu = 65535;  ///< largest IP packet; larger ones vanish silently
+  double loss = 0;            ///< independent, after the bottleneck
   GilbertElliott burst{};
   double duplicate = 0;
   double corrupt = 0;                ///< one to eight random bits flip somewhere in the datagram
@@ -51,6 +70,9 @@ struct LinkStats {
   std::uint64_t queue_dropped = 0;
   std::uint64_t down_dropped = 0;
   std::uint64_t lost = 0;
+  std::uint64_t policed = 0;
+  std::uint64_t red_dropped = 0;
+  std::uint64_t ecn_marked = 0;  ///< went into the queue with a mark; it may still be lost
   std::uint64_t corrupted = 0;
   std::uint64_t duplicated = 0;
   /// Delivered after a packet offered later, because of jitter or `reorder_probability`.

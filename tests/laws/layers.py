@@ -29,8 +29,9 @@ ALLOWED = {
                     'lib/connection', 'lib/netmodel', 'lib/io', 'congestion', 'fec'},
     'lib/api': {'public', 'lib/base', 'lib/crypto', 'lib/endpoint', 'lib/netmodel', 'lib/io',
                 'lib/runtime', 'congestion', 'fec'},
-    'apps/wan': {'public', 'lib/netmodel'},
-    'apps': {'public'},
+    'apps/common': {'public'},
+    'apps/wan': {'public', 'lib/netmodel', 'apps/common'},
+    'apps': {'public', 'apps/common'},
 }
 # Benchmarks and tests look at the parts themselves.
 FREE = ('perf', 'tests')

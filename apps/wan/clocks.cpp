@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "apps/wan/clocks.hpp"
+
+#include <ctime>
+
+namespace longhaul::apps::wan {
+
+namespace {
+
+constexpr std::int64_t kSecond = 1'000'000'000;
+
+std::int64_t read_clock(clockid_t clock) noexcept {
+  timespec time{};
+  ::clock_gettime(clock, &time);
+  return time.tv_sec * kSecond + time.tv_nsec;
+}
+
+}  // namespace
+
+Clocks Clocks::read() noexcept {
+  return {monotonic_now(), read_clock(CLOCK_REALTIME)};
+}
+
+Timestamp monotonic_now() noexcept {
+  return Timestamp{} + Duration{read_clock(CLOCK_MONOTONIC)};
+}
+
+void sleep_until(Timestamp time) noexcept {
+  const std::int64_t count = time.time_since_epoch().count();
+  const timespec until{count / kSecond, count % kSecond};
+  ::clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, nullptr);
+}
+
+}  // namespace longhaul::apps::wan
