@@ -48,7 +48,7 @@ class Cell:
 
 def _random_loss(rtt_ms, loss):
     return Cell(f'rtt{rtt_ms}-loss{loss}', f'{rtt_ms} ms, loss {loss}', rtt_ms, float(loss),
-                forward=f'loss={loss}' if float(loss) else '')
+                forward=f'loss={float(loss):.6f}' if float(loss) else '')
 
 
 def full():
@@ -56,7 +56,7 @@ def full():
     policed = RATE_BPS // 2
     return [*(_random_loss(rtt, loss) for rtt in RTTS_MS for loss in LOSSES),
             Cell('rtt50-bursts', '50 ms, bursts of 50 packets, 1e-3 of all', 50, 1e-3,
-                 forward='burst_loss=1e-3,burst_length=50'),
+                 forward='burst_loss=0.001,burst_length=50'),
             Cell('rtt50-jitter', '50 ms, 5 ms jitter that reorders', 50,
                  both='jitter=5ms,jitter_reorders=true'),
             Cell('rtt50-policer', '50 ms, policed to 500 Mbit/s', 50, rate_bps=policed,

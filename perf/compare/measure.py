@@ -13,6 +13,9 @@ CLIENT, SERVER = 'east', 'west'
 READY_SECONDS = 10
 # A peer that has said nothing by then hangs.
 HANGS_AFTER = 60
+# When the emulator's lateness shows in a figure.
+LATE_SHARE = 0.01
+LATE_OF_RTT = 0.1
 
 
 @dataclass(frozen=True)
@@ -136,18 +139,27 @@ def run(lab, cell, peer, mode, programs, key):
             received = _result_of(_end(server, 3)[0])
             entry |= _summary(result, received, machine, mode)
     lab.emulator.stop()
-    told = lab.emulator.report()
-    entry['emulator'] = {'bottleneck_reasons': told['bottleneck_reasons'],
-                         'cpu_seconds': round(told['cpu_seconds'], 2),
-                         **_line_counters(told['links'][0])}
+    entry['emulator'] = emulator_part(lab.emulator.report(), cell)
     entry['took_s'] = round(time.monotonic() - began, 1)
     return entry
 
 
-def _line_counters(link):
-    forward = link['forward']
-    kept = ('offered', 'lost', 'queue_dropped', 'policed', 'reordered', 'late_max_ns')
-    return {key: forward[key] for key in kept if key in forward}
+def emulator_part(report, cell):
+    """What the line did to the data, and whether the emulator rather than the line did it: it lost
+    packets of its own, or kept more than one in a hundred back for over a millisecond and some for
+    a time that shows beside the round trip."""
+    link = report['links'][0]
+    both = (link['forward'], link['backward'])
+    own_drops = report['host_backlog_dropped'] + sum(
+        way[key] for way in both for key in ('kernel_dropped', 'buffer_dropped', 'send_failed'))
+    late_share = max(way['late_over_1ms'] / max(way['sent'], 1) for way in both)
+    late_max_ms = max(way['late_max_ns'] for way in both) / 1e6
+    late = late_share > LATE_SHARE and late_max_ms > LATE_OF_RTT * cell.rtt_ms
+    return {'bottleneck': bool(own_drops or late), 'own_drops': own_drops,
+            'late_share': round(late_share, 4), 'late_max_ms': round(late_max_ms, 1),
+            'cpu_seconds': round(report['cpu_seconds'], 2),
+            **{key: link['forward'][key]
+               for key in ('offered', 'lost', 'queue_dropped', 'policed', 'reordered')}}
 
 
 def _summary(result, received, machine, mode):

@@ -9,7 +9,6 @@ import limits
 # Marks behind a figure.
 EMULATOR = '†'   # the emulator, not the link or the peer, was the bottleneck
 MISSING = '–'
-EXPLAINED = {EMULATOR: 'the emulator could not keep up, so that the peer may be better than this'}
 
 
 @dataclass(frozen=True)
@@ -49,7 +48,7 @@ def completion(run, limit_ms):
 
 
 def _marked(text, runs):
-    slow = any(run['emulator']['bottleneck_reasons'] for run in runs)
+    slow = any(run['emulator']['bottleneck'] for run in runs)
     return f'{text} {EMULATOR}' if slow else text
 
 
