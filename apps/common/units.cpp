@@ -20,11 +20,11 @@ struct Split {
 };
 
 /// Separates "1.5ms" into 1.5 and "ms"; nothing for text that does not start with a number.
-std::optional<Split> split_number(std::string_view text) {
+std::optional<Split> split_number(std::string_view text,
+                                  std::chars_format format = std::chars_format::fixed) {
   Split result;
   const char* end = text.data() + text.size();
-  const auto [rest, error] =
-      std::from_chars(text.data(), end, result.number, std::chars_format::fixed);
+  const auto [rest, error] = std::from_chars(text.data(), end, result.number, format);
   if (error != std::errc{} || !std::isfinite(result.number) || result.number < 0) return {};
   result.suffix = std::string_view(rest, static_cast<std::size_t>(end - rest));
   return result;
@@ -113,7 +113,7 @@ Result<Duration> parse_duration(std::string_view text, std::optional<Duration> p
 }
 
 Result<double> parse_probability(std::string_view text) {
-  const auto split = split_number(text);
+  const auto split = split_number(text, std::chars_format::general);
   if (split && split->suffix == "%" && split->number <= 100) return split->number / 100;
   if (split && split->suffix.empty() && split->number == 1) {
     return fail(ErrorCode::invalid_argument, "\"1\" may mean 1 % or all; write 1% or 100%");

@@ -11,6 +11,8 @@
 
 #include <cstdio>
 #include <exception>
+#include <filesystem>
+#include <fstream>
 #include <optional>
 #include <string>
 #include <utility>
@@ -51,6 +53,19 @@ void become_punctual() {
   ::mlockall(MCL_CURRENT | MCL_FUTURE);
 }
 
+/// While packets are due nobody waits for the disk, nor for one that is full.
+void show_json(const std::string& path, const Report& report) {
+  std::error_code error;
+  const auto kind = std::filesystem::status(path, error).type();
+  using enum std::filesystem::file_type;
+  if (path.empty() || path == "-" || (kind != regular && kind != not_found)) return;
+  const std::string part = path + ".part";
+  std::ofstream file(part);
+  file << json_text(report) << std::flush;
+  if (file && std::rename(part.c_str(), path.c_str()) == 0) return;
+  std::remove(part.c_str());
+}
+
 Result<void> write_json(const std::string& path, const std::string& text) {
   if (path == "-") {
     if (std::fputs(text.c_str(), stdout) >= 0 && std::fflush(stdout) == 0) return {};
@@ -67,7 +82,12 @@ Result<void> run(Options options) {
     if (auto read = read_scenario(options.scenario, options); !read) return read;
   }
   auto plans = plan_links(options.links);
-  if (!plans) return tl::unexpected(std::move(plans.error()));
+  if (!plans) {
+    // The words come from the file then.
+    if (!options.scenario.empty())
+      plans.error().context = printable(options.scenario) + ": " + plans.error().context;
+    return tl::unexpected(std::move(plans.error()));
+  }
   auto interrupts = InterruptWatch::create();
   if (!interrupts) return tl::unexpected(std::move(interrupts.error()));
   std::vector<std::string> notes;
@@ -101,6 +121,7 @@ Result<void> run(Options options) {
     }
     told = lines.size();
     print(people, text);
+    show_json(options.json, now);
     before = std::move(now);
   };
   auto ended = emulator->run(*interrupts, look);

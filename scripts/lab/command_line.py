@@ -2,6 +2,7 @@
 """scripts/wan-lab for people: up, run, status, down."""
 
 import argparse
+import contextlib
 import json
 import signal
 import sys
@@ -22,9 +23,9 @@ SHORT = {'rate': 'bits a second on the wire, such as 1G',
          'queue': 'bytes that may wait at the bottleneck, or 1bdp'}
 EPILOG = '''a worked example, as root:
   scripts/wan-lab up --delay 25ms --loss 0.1%       # east and west, 50 ms apart
-  longhaul-perf --generate-key /tmp/a.key
-  scripts/wan-lab run west longhaul-perf -s --key /tmp/a.key &
-  scripts/wan-lab run east longhaul-perf -c west --key /tmp/a.key -b 900M
+  scripts/wan-lab run west longhaul-perf --generate-key a.key
+  scripts/wan-lab run west longhaul-perf -s --key a.key &
+  scripts/wan-lab run east longhaul-perf -c west --key a.key -b 900M
   scripts/wan-lab status                            # what the line did to the packets
   scripts/wan-lab down                              # ends what still runs, removes everything
 
@@ -147,7 +148,7 @@ def do_run(arguments):
 
 def do_status(arguments):
     network.need_tools()
-    labs = [load(name) for name in ([arguments.name] if arguments.name else state.names())]
+    labs = [load(arguments.name)] if arguments.name else list(all_labs())
     told = [describe(lab) for lab in labs]
     if arguments.json:
         print(json.dumps(told, indent=1))
@@ -156,6 +157,13 @@ def do_status(arguments):
     else:
         print('\n'.join(line for one in told for line in lines(one)))
     return 0 if all(lab.running() for lab in labs) else 1
+
+
+def all_labs():
+    """One may be removed meanwhile."""
+    for name in state.names():
+        with contextlib.suppress(LabError):
+            yield load(name)
 
 
 def do_down(arguments):

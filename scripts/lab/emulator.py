@@ -79,7 +79,7 @@ class Emulator:
         return next((line.strip() for line in reversed(lines) if line.strip()), '')
 
     def report(self):
-        """What it wrote last as JSON."""
+        """What it wrote last as JSON: each second, and when it ends."""
         if not self.json.exists() or not self.json.stat().st_size:
             raise LabError(f'{PROGRAM} has written no counters; its last words: '
                            f'{self.last_words() or "none"}')

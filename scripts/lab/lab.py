@@ -57,7 +57,8 @@ class Lab:
         network.need_tools()
         self.binary = emulator.find(self.binary)
         for orphan in state.orphans():
-            remove(orphan)
+            with contextlib.suppress(LabError):
+                remove(orphan)
         state.claim(self.name)
         try:
             self._save()
@@ -146,9 +147,14 @@ class Lab:
     def running(self):
         return self.emulator is not None and self.emulator.running()
 
+    def report(self):
+        """All that the emulator has told, at most a second old; `bottleneck` says whether the line
+        was that, or the emulator."""
+        return self.emulator.report()
+
     def counters(self):
-        """{link: {'forward': {name: count}, 'backward': …}} as far as the emulator has told."""
-        links = self.emulator.report()['links']
+        """{link: {'forward': {name: count}, 'backward': …}}, at most a second old."""
+        links = self.report()['links']
         return {link.name: told for link, told in zip(self.topology.links, links)}
 
     def finish(self):

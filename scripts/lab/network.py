@@ -125,7 +125,8 @@ class Network:
         own = set(processes.ancestors(os.getpid()))
         found = {}
         for where in filter(exists, namespaces(self.topology, self.name)):
-            pids = map(int, _run('ip', 'netns', 'pids', where).split())
+            pids = map(int, subprocess.run(['ip', 'netns', 'pids', where], text=True, check=False,
+                                           stdout=subprocess.PIPE).stdout.split())
             found[where] = [who for who in map(processes.identity, pids) if who
                             and who[0] not in own]
         return found
@@ -135,7 +136,12 @@ class Network:
         inside = [who for each in self.inhabitants().values() for who in each]
         processes.end(inside, 3)
         for where in filter(exists, namespaces(self.topology, self.name)):
-            _run('ip', 'netns', 'del', where)
+            try:
+                _run('ip', 'netns', 'del', where)
+            except LabError:
+                # Somebody else may remove the same lab.
+                if exists(where):
+                    raise
         for region in self.topology.regions:
             shutil.rmtree(HOSTS / namespace(self.name, region), ignore_errors=True)
         if HOSTS.is_dir() and not any(HOSTS.iterdir()):

@@ -4,9 +4,10 @@
     /run/longhaul-lab/NAME/lab.json        what there is, written before it is made
                           /emulator.log    what longhaul-wan said
                           /emulator.pid    written by it once it is ready
-                          /counters.json   written by it when it ends
+                          /counters.json   written by it each second and when it ends
 """
 
+import contextlib
 import json
 import os
 import shutil
@@ -68,8 +69,9 @@ def orphans():
     """Names of labs that were to go with a process that has ended."""
     found = []
     for name in names():
-        document = load(name)
-        owner = document and document.get('owner')
-        if owner and not processes.alive(tuple(owner)):
-            found.append(name)
+        # It may be removed meanwhile, by its owner.
+        with contextlib.suppress(LabError):
+            owner = (load(name) or {}).get('owner')
+            if owner and not processes.alive(tuple(owner)):
+                found.append(name)
     return found

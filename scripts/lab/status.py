@@ -22,15 +22,17 @@ def describe(lab):
     topology = lab.topology
     inside = lab.network.inhabitants()
     try:
-        counters = lab.counters()
-    except (LabError, AttributeError):
-        counters = {}
+        counters, report = lab.counters(), lab.report()
+    except LabError:
+        counters, report = {}, {}
     return {
         'name': lab.name, 'topology': topology.name, 'mtu': lab.mtu,
         'up_seconds': lab.since and round(time.time() - lab.since, 1),
         'emulator': {'running': lab.running(), 'binary': str(lab.binary),
                      'pid': lab.emulator.who and lab.emulator.who[0],
-                     'last_words': lab.emulator.last_words()},
+                     'last_words': lab.emulator.last_words(),
+                     'was_bottleneck': report.get('bottleneck_reasons', []),
+                     'sender_faults': report.get('sender_faults', [])},
         'regions': {region: {'namespace': lab.namespace(region),
                              'exists': network.exists(lab.namespace(region)),
                              'ipv4': lab.address(region, 4), 'ipv6': lab.address(region, 6),
@@ -54,6 +56,10 @@ def lines(told):
         yield ('  emulator: DEAD, so nothing passes. Its last words: '
                f'{emulator["last_words"] or "none"}')
         yield f'            start again: wan-lab down --name {told["name"]}, then up'
+    for reason in emulator['was_bottleneck']:
+        yield f'    it, not the line, was the bottleneck: {reason}'
+    for fault in emulator['sender_faults']:
+        yield f'    {fault}'
     for name, region in told['regions'].items():
         count = region['processes']
         yield (f'  {name}: {region["ipv4"]} {region["ipv6"]}, namespace {region["namespace"]}'

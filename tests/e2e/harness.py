@@ -213,6 +213,8 @@ class Bench:
             made = self.stack.enter_context(lab.Lab(topology, effects, **how))
         except lab.Unavailable as error:
             raise Skip(str(error)) from None
+        except lab.LabError as error:
+            raise Failure(str(error)) from None
         try:
             yield made
         except lab.LabError as error:

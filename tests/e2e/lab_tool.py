@@ -89,6 +89,7 @@ def lab_is_made_used_looked_at_and_removed(bench):
     tool(bench, 'run', 'east', 'sh', '-c', 'exit 7', code=7)
     sleeper = start(bench, 'sleeper', 'run', 'west', 'sleep', '60')
     wait_until(lambda: '1 process' in tool(bench, 'status').output, 10, 'the process in status')
+    wait_until(lambda: 'west to east: offered' in tool(bench, 'status').output, 10, 'counters')
     told = json.loads(tool(bench, 'status', '--json').output)[0]
     expect(told['emulator']['running'] and told['links'][0]['name'] == 'east-west', told)
     down = tool(bench, 'down')
@@ -118,10 +119,13 @@ def lab_of_two_paths_and_of_a_triangle_joins_each_pair(bench):
 @case
 def lab_whose_emulator_is_killed_says_so_and_is_removed(bench):
     up(bench)
+    pings(bench, 'east', 'west')
+    wait_until(lambda: 'east to west: offered' in tool(bench, 'status').output, 10, 'counters')
     os.kill(json.loads(tool(bench, 'status', '--json').output)[0]['emulator']['pid'],
             signal.SIGKILL)
     dead = tool(bench, 'status', code=1)
-    expect('emulator: DEAD' in dead.output and 'last words: ' in dead.output, dead.story())
+    for words in ('emulator: DEAD', 'last words: ', 'east to west: offered'):
+        expect(words in dead.output, dead.story())
     ping = start(bench, 'ping', 'run', 'east', 'ping', '-c', '1', '-W', '1', 'west')
     expect(ping.wait(10) == 1 and 'is dead, nothing passes' in ping.errors, ping.story())
     tool(bench, 'down')

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Exact delivery over an emulated line of 1 Gbit/s and 50 ms round trip, whatever it does to
-packets. A case sends a model's file and one of 64 random tensors over IPv4 and over IPv6, and asks the
-emulator whether the line was what it should have been.
+packets. A case sends a model's file and one of 64 random tensors over IPv4 and over IPv6, and
+asks the emulator whether the line was what it should have been.
 
     longhaul-perf -c ── east ── veth ── longhaul-wan ── veth ── west ── longhaul-perf -s
 """
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from lab import LinkEffects
 
-from harness import case, expect
+from harness import Failure, case, digest_ok, expect
 from transfers import send_file
 
 LINE = 'rate=1G,delay=25ms,queue=1bdp'
@@ -32,14 +32,13 @@ class Condition:
     name: str
     effects: LinkEffects
     shown: tuple = ()
-    options: tuple = ()
 
 
 CONDITIONS = (
     Condition('without_trouble', LinkEffects()),
-    Condition('with_loss_of_a_thousandth', LinkEffects('loss=1e-3'), ('lost',)),
-    Condition('with_loss_of_a_hundredth', LinkEffects('loss=1e-2'), ('lost',)),
-    Condition('with_bursts_of_50', LinkEffects('burst_loss=3e-3,burst_length=50'), ('lost',)),
+    Condition('with_loss_of_a_thousandth', LinkEffects('loss=0.1%'), ('lost',)),
+    Condition('with_loss_of_a_hundredth', LinkEffects('loss=1%'), ('lost',)),
+    Condition('with_bursts_of_50', LinkEffects('burst_loss=2%,burst_length=50'), ('lost',)),
     Condition('with_reordering_by_5_ms', LinkEffects('jitter=5ms,jitter_reorders=true'),
               ('reordered',)),
     Condition('with_corruption_of_a_fiftieth', LinkEffects('corrupt=2%'), ('corrupted',)),
@@ -49,7 +48,8 @@ CONDITIONS = (
 )
 # What no other condition than its own may show.
 TROUBLE = ('too_big', 'policed', 'red_dropped', 'down_dropped', 'lost', 'corrupted', 'duplicated',
-           'reordered')
+           'reordered', 'super_frames', 'no_checksum')
+OVERWHELMED = ('kernel_dropped', 'buffer_dropped', 'send_failed')
 
 
 def seed_of_case():
@@ -81,16 +81,36 @@ def random_tensors(path, seed):
     return path
 
 
+def over_line(bench, effects, seed, use, shown=()):
+    """Calls `use(lab, family)` for IPv4 and for IPv6, each on a new line, and checks what that did;
+    the counters of both."""
+    return [over_line_once(bench, effects, seed, lambda made, family=family: use(made, family),
+                           shown) for family in (4, 6)]
+
+
+def over_line_once(bench, effects, seed, use, shown):
+    """On a machine too busy for the emulator, which then loses packets of its own accord, once
+    more, and a third time."""
+    for _ in range(3):
+        with bench.lab('two-regions', effects, seed=seed) as made:
+            use(made)
+            counters = made.finish()['east-west']
+        forward, backward = counters['forward'], counters['backward']
+        print(f'  forward {nonzero(forward)}; backward {nonzero(backward)}')
+        if not any(direction[name] for direction in (forward, backward) for name in OVERWHELMED):
+            check_line(counters, shown)
+            return counters
+        print('  the machine was too busy for the emulator: again')
+    raise Failure(f'the emulator itself lost packets, three times: {counters}')
+
+
 def check_line(counters, shown):
-    """The line did what it was told and nothing else, and lost nothing by accident."""
+    """The line did what it was told and nothing else."""
     forward, backward = counters['forward'], counters['backward']
-    print(f'  forward {nonzero(forward)}; backward {nonzero(backward)}')
     for name in shown:
         expect(forward[name] > 0, f'the line shows no {name}: {counters}')
     for direction in (forward, backward):
         expect(direction['delivered'] > 0, f'nothing came out: {counters}')
-        expect(direction['kernel_dropped'] == 0 and direction['send_failed'] == 0,
-               f'the emulator itself lost packets: {counters}')
         wrong = [name for name in TROUBLE if direction[name] and name not in shown]
         expect(not wrong, f'the line did what it was not told: {wrong}: {counters}')
 
@@ -99,15 +119,12 @@ def nonzero(counters):
     return ', '.join(f'{name} {count}' for name, count in counters.items() if count)
 
 
-def deliver(bench, made, source, family, options=()):
+def deliver(bench, made, source, family):
     """A file from east to west, compared."""
-    server, client = send_file(
-        bench, source, host=made.address('west', family), server=options,
-        client=(*RATE[family], *options), ends=(made.prefix('west'), made.prefix('east')),
-        seconds=40)
-    expect('digest ok' in client.output, client.story())
+    _, client = send_file(bench, source, host=made.address('west', family), client=RATE[family],
+                          ends=(made.prefix('west'), made.prefix('east')), seconds=40)
+    digest_ok(client)
     (bench.folder / 'received.safetensors').unlink()
-    return server, client
 
 
 def deliver_all(bench, condition):
@@ -115,13 +132,13 @@ def deliver_all(bench, condition):
     tensors = random_tensors(bench.folder / 'random.safetensors', seed)
     files = (bench.real_file(), tensors)
     effects = condition.effects.under(LINE)
-    for family in (4, 6):
-        with bench.lab('two-regions', effects, seed=seed) as made:
-            for source in files:
-                deliver(bench, made, source, family, condition.options)
-            counters = made.finish()['east-west']
-        check_line(counters, condition.shown)
-        least = sum(source.stat().st_size for source in files)
+    least = sum(source.stat().st_size for source in files)
+
+    def use(made, family):
+        for source in files:
+            deliver(bench, made, source, family)
+
+    for counters in over_line(bench, effects, seed, use, condition.shown):
         expect(counters['forward']['wire_bytes'] > least, f'{least} bytes did not pass: {counters}')
 
 

@@ -278,7 +278,8 @@ class Status(unittest.TestCase):
         return '\n'.join(status.lines({
             'name': 'mine', 'topology': 'two-regions', 'mtu': 1500, 'up_seconds': 65,
             'emulator': {'running': running, 'binary': '/x/longhaul-wan', 'pid': 7,
-                         'last_words': 'out of memory'},
+                         'last_words': 'out of memory', 'sender_faults': [],
+                         'was_bottleneck': ['w0-w1 forward: 3 packets dropped']},
             'regions': {'east': {'namespace': 'lhlab-mine-east', 'exists': running,
                                  'ipv4': '10.77.0.1', 'ipv6': 'fd77::1', 'processes': 2}},
             'links': [{'name': 'east-west', 'ends': ['east', 'west'],
@@ -289,7 +290,8 @@ class Status(unittest.TestCase):
     def test_a_living_lab(self):
         told = self.told(True)
         for words in ('lab mine: two-regions, up for 1 min 5 s', 'running, process 7',
-                      '2 processes', 'east to west: offered 1,000, lost 10\n',
+                      '2 processes', 'not the line, was the bottleneck: w0-w1 forward: 3',
+                      'east to west: offered 1,000, lost 10\n',
                       'west to east: nothing yet', '--both loss=1%'):
             self.assertIn(words, told)
 
