@@ -76,8 +76,9 @@ class Resuming(unittest.TestCase):
 
     def test_anything_else_is_refused_by_name(self):
         same = {'commit': 'a', 'modified': False, 'settings': {'rounds': 3}}
-        for key, value in (('commit', 'b'), ('settings', {'rounds': 1})):
-            with self.assertRaisesRegex(store.Refused, f'another {key}'):
+        for key, value, name in (('commit', 'b', 'commit'),
+                                 ('settings', {'rounds': 1}, 'setting "rounds"')):
+            with self.assertRaisesRegex(store.Refused, f'another {name}'):
                 self.resume(same, {**same, key: value})
 
     def test_uncommitted_changes_cannot_be_compared(self):

@@ -26,19 +26,28 @@ def resume(path, fresh):
     if not path.exists():
         raise Refused(f'there is no {path} to go on with; leave --resume out')
     old = read(path)
-    for key in ('commit', 'modified', 'settings'):
-        if old.get(key) != fresh[key]:
-            raise Refused(f'{path} was made with another {key} ({_short(old.get(key))}, now '
-                          f'{_short(fresh[key])}): figures of two would stand side by side. Leave '
-                          '--resume out to begin anew')
+    for name, before, now in _differences(old, fresh):
+        raise Refused(f'{path} was made with another {name} ({before}, now {now}): figures of two '
+                      'would stand side by side. Leave --resume out to begin anew')
     if fresh['modified']:
         raise Refused('the library has uncommitted changes, so that nobody can say whether they '
                       'are the same as before; commit them, or leave --resume out')
     return old
 
 
+def _differences(old, fresh):
+    """(what, before, now) of commit and settings."""
+    for key in ('commit', 'modified'):
+        if old.get(key) != fresh[key]:
+            yield key, old.get(key), fresh[key]
+    for name in sorted({*old['settings'], *fresh['settings']}):
+        before, now = (one['settings'].get(name) for one in (old, fresh))
+        if before != now:
+            yield f'setting "{name}"', _short(before), _short(now)
+
+
 def _short(value):
-    text = json.dumps(value)
+    text = ', '.join(value) if isinstance(value, list) else str(value)
     return text if len(text) <= 60 else text[:57] + '...'
 
 
