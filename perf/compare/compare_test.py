@@ -7,6 +7,7 @@ import unittest
 from pathlib import Path
 
 import limits
+import picture
 import store
 import tables
 
@@ -84,6 +85,25 @@ class Resuming(unittest.TestCase):
     def test_uncommitted_changes_cannot_be_compared(self):
         changed = {'commit': 'a', 'modified': True, 'settings': {}}
         self.assertRaisesRegex(store.Refused, 'uncommitted', self.resume, changed, changed)
+
+
+class Picture(unittest.TestCase):
+    def test_a_line_a_peer_and_an_arrow_where_a_message_was_given_up(self):
+        document = {
+            'commit': 'a' * 40, 'settings': {'message_bytes': MESSAGE},
+            'cells': [{'name': f'rtt50-loss{loss}', 'answer_limit_ms': 100} for loss in (0, 1)],
+            'peers': {f'p{number}': {'label': f'peer {number}'} for number in range(11)},
+            'runs': [{'mode': 'message', 'cell': f'rtt50-loss{loss}', 'peer': f'p{number}',
+                      'completions_ms': [100 + number], 'unfinished_ms': None if loss == 0 else 9e4}
+                     for loss in (0, 1) for number in range(11)]}
+        with tempfile.TemporaryDirectory(prefix='longhaul-compare-') as folder:
+            result, drawn = Path(folder) / 'result.json', Path(folder) / 'picture.svg'
+            store.write(result, document)
+            outcome = picture.draw_apart(result, drawn)
+            if outcome is None:
+                self.skipTest('python3-matplotlib (scripts/install-deps compare installs it)')
+            self.assertTrue(outcome)
+            self.assertEqual(11, drawn.read_text(encoding='utf-8').count('<!-- peer '))
 
 
 if __name__ == '__main__':

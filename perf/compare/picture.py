@@ -14,7 +14,8 @@ import tables
 INTERPRETERS = (sys.executable, '/usr/bin/python3')
 
 PERCENTILE = 'p50'
-COLOURS = [*(f'C{number}' for number in range(10)), 'black']    # one a peer
+COLOURS = [f'tab:{name}' for name in ('blue', 'orange', 'green', 'red', 'purple', 'brown', 'pink',
+                                      'gray', 'olive', 'cyan')] + ['black']    # one a peer
 CEILING = 40    # of the axis: what is slower stands at its upper edge
 
 
