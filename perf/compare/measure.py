@@ -88,8 +88,10 @@ def _wait_ready(server):
     readable, _, _ = select.select([server.stdout], [], [], READY_SECONDS)
     if readable and server.stdout.readline().strip() == 'ready':
         return ''
+    ended = server.poll() is not None
     error = _end(server, 2)[1]
-    return f'server: {_last_line(error) or "said nothing within 10 s"}'
+    silent = f'ended with status {server.returncode}' if ended else 'said nothing within 10 s'
+    return f'server: {_last_line(error) or silent}'
 
 
 def _last_line(text):
