@@ -21,7 +21,7 @@ bool has_size_suffix(std::string_view text) noexcept;
 Result<std::uint64_t> parse_rate(std::string_view text);
 /// "25ms", "1.5s", "300us". A plain number takes `plain_unit`; without one it is refused.
 Result<Duration> parse_duration(std::string_view text, std::optional<Duration> plain_unit);
-/// "1%" or "0.01" → 0.01; anything outside 0…1 is refused.
+/// "1%", "0.01" or "1e-2" → 0.01; anything outside 0…1 is refused.
 Result<double> parse_probability(std::string_view text);
 /// A decimal number of at most `limit`.
 Result<std::uint64_t> parse_number(std::string_view text, std::uint64_t limit);

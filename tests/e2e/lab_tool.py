@@ -62,6 +62,10 @@ def is_emulator(path):
     return f'{state.folder(NAME)}/'.encode() in words and b'longhaul-wan' in words
 
 
+def emulator_is_gone():
+    return not any(map(is_emulator, Path('/proc').glob('[0-9]*/cmdline')))
+
+
 def expect_no_trace():
     wait_until(lambda: not traces(), 5, f'nothing left of the lab, but {traces()}')
 
@@ -123,6 +127,7 @@ def lab_whose_emulator_is_killed_says_so_and_is_removed(bench):
     wait_until(lambda: 'east to west: offered' in tool(bench, 'status').output, 10, 'counters')
     os.kill(json.loads(tool(bench, 'status', '--json').output)[0]['emulator']['pid'],
             signal.SIGKILL)
+    wait_until(emulator_is_gone, 5, 'its emulator ended')
     dead = tool(bench, 'status', code=1)
     for words in ('emulator: DEAD', 'last words: ', 'east to west: offered'):
         expect(words in dead.output, dead.story())
@@ -216,8 +221,7 @@ def lab_of_a_killed_program_goes_with_it(bench):
     wait_until(lambda: 'up' in maker.output, 15, f'a lab\n{maker.story()}')
     maker.signal(signal.SIGKILL)
     maker.wait(5)
-    wait_until(lambda: not any(map(is_emulator, Path('/proc').glob('[0-9]*/cmdline'))), 5,
-               'its emulator ended')
+    wait_until(emulator_is_gone, 5, 'its emulator ended')
     expect('DEAD' in tool(bench, 'status', code=1).output, 'not dead')
     with lab.Lab():
         expect_no_trace()

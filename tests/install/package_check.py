@@ -42,7 +42,8 @@ def use(folder):
         if not re.search(r'liblonghaul\.so\.0 => (/usr)?/lib/', linked):
             raise exchange.Failed(f'{program} does not use the installed library:\n{linked}')
     exchange.exchange(*programs, folder, env)
-    print(exchange.run(['longhaul-perf', '--version'], env).strip(), 'runs')
+    for name in ('longhaul-perf', 'longhaul-wan'):
+        print(exchange.run([name, '--version'], env).strip(), 'runs')
 
 
 def check(folder):

@@ -250,8 +250,9 @@ class States(InFolder):
             lab.load('b')
 
     def test_labs_of_a_process_that_ended_are_orphans(self):
-        child = subprocess.Popen(['true'])
+        child = subprocess.Popen(['sleep', '60'])
         identity = processes.identity(child.pid)
+        child.kill()
         child.wait()
         for name, owner in (('gone', identity), ('here', processes.identity(1)), ('free', None)):
             state.claim(name)
