@@ -127,9 +127,9 @@ void Connection::handle_version_negotiation(Timestamp now,
   check_failures();
 }
 
-void Connection::handle_refusal(Timestamp now) {
+void Connection::handle_refusal(Timestamp now, base::Hindrance cause) {
   if (!connecting()) return;
-  life_.handshake.on_refusal(now);
+  life_.handshake.on_refusal(now, cause);
   check_failures();
 }
 
