@@ -67,11 +67,6 @@ std::string_view remedy_of(int os_error) {
   }
 }
 
-tl::unexpected<Error> file_error(int os_error, std::string_view doing, const std::string& path) {
-  return fail(code_of(os_error),
-              fmt::format("cannot {} {}{}", doing, printable(path), remedy_of(os_error)), os_error);
-}
-
 bool reservation_unsupported(int os_error) {
   return os_error == EOPNOTSUPP || os_error == EINVAL || os_error == ENOSYS;
 }
@@ -108,6 +103,11 @@ void remove_leftovers(const std::string& path) {
 }
 
 }  // namespace
+
+tl::unexpected<Error> file_error(int os_error, std::string_view doing, const std::string& path) {
+  return fail(code_of(os_error),
+              fmt::format("cannot {} {}{}", doing, printable(path), remedy_of(os_error)), os_error);
+}
 
 FileDescriptor& FileDescriptor::operator=(FileDescriptor&& other) noexcept {
   if (this != &other) {
@@ -192,7 +192,7 @@ Result<OutputFile> OutputFile::create(const std::string& path, std::uint64_t byt
     temporary = partial_name(path);
     fd = FileDescriptor(
         ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666));
-    if (fd.get() < 0) return file_error(errno, "create", temporary);
+    if (fd.get() < 0) return file_error(errno, "create", path);
   }
   OutputFile file(path, temporary, std::move(fd));
   if (bytes == 0) return file;
@@ -223,7 +223,7 @@ Result<void> OutputFile::commit() {
     const std::string nameless = fmt::format("/proc/self/fd/{}", fd_.get());
     ::unlink(name.c_str());
     if (::linkat(AT_FDCWD, nameless.c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) != 0) {
-      return file_error(errno, "give the finished file the name", name);
+      return file_error(errno, "give the finished file the name", path_);
     }
     temporary_path_ = name;
   }

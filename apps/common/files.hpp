@@ -31,6 +31,9 @@ class FileDescriptor {
   int fd_ = -1;
 };
 
+/// What the system refused to do with a file: "cannot create PATH (No such file or directory);
+/// check the path".
+tl::unexpected<Error> file_error(int os_error, std::string_view doing, const std::string& path);
 /// Opens a regular file for reading and says how long it is.
 Result<FileDescriptor> open_for_reading(const std::string& path, std::uint64_t& bytes);
 /// Opens for appending and makes the file if need be; never waits for a reader of a FIFO.

@@ -71,10 +71,7 @@ Result<bool> make_secret_file(const std::string& path, std::string_view content)
   const auto failed = [&] {
     const int cause = errno;
     ::unlink(temporary.c_str());
-    return fail(
-        cause == EACCES || cause == EROFS ? ErrorCode::no_permission : ErrorCode::system,
-        fmt::format("cannot make the key {}; check the path and its permissions", printable(path)),
-        cause);
+    return file_error(cause, "make the key", path);
   };
   if (fd.get() < 0) return failed();
   if (::write(fd.get(), content.data(), content.size()) != static_cast<ssize_t>(content.size())) {

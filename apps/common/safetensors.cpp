@@ -136,13 +136,17 @@ Result<std::uint64_t> safetensors_header_length(std::string_view file,
   for (std::size_t i = kSafetensorsPrefix; i-- > 0;) {
     length = length << 8 | std::to_integer<std::uint64_t>(prefix[i]);
   }
-  if (length > file_bytes - kSafetensorsPrefix || length > kSafetensorsHeaderMax) {
-    return bad_file(
-        file,
-        fmt::format("not a safetensors file, or not all of it: its first 8 bytes "
-                    "state a header of {} bytes, but {} follow and the format allows {}",
-                    length, file_bytes - kSafetensorsPrefix, kSafetensorsHeaderMax),
-        "check its name and that it is complete");
+  // A file of another kind says anything; a figure of nineteen digits would tell nobody that.
+  if (length > kSafetensorsHeaderMax) {
+    return bad_file(file, "not a safetensors file: it does not begin with the size of a header",
+                    "check its name");
+  }
+  if (length > file_bytes - kSafetensorsPrefix) {
+    return bad_file(file,
+                    fmt::format("not a safetensors file, or not all of it: its first 8 bytes "
+                                "state a header of {} bytes, but {} follow",
+                                length, file_bytes - kSafetensorsPrefix),
+                    "check its name and that it is complete");
   }
   return length;
 }

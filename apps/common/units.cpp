@@ -123,13 +123,15 @@ Result<double> parse_probability(std::string_view text) {
               fmt::format("\"{}\" is not a probability; write 1% or 0.01", printable(text)));
 }
 
-Result<std::uint64_t> parse_number(std::string_view text, std::uint64_t limit) {
+Result<std::uint64_t> parse_number(std::string_view text, std::uint64_t limit,
+                                   std::uint64_t least) {
   std::uint64_t value = 0;
   const char* end = text.data() + text.size();
   const auto [rest, error] = std::from_chars(text.data(), end, value);
-  if (error != std::errc{} || rest != end || value > limit) {
-    return fail(ErrorCode::invalid_argument,
-                fmt::format("\"{}\" is not a whole number from 0 to {}", printable(text), limit));
+  if (error != std::errc{} || rest != end || value < least || value > limit) {
+    return fail(
+        ErrorCode::invalid_argument,
+        fmt::format("\"{}\" is not a whole number from {} to {}", printable(text), least, limit));
   }
   return value;
 }

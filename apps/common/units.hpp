@@ -23,8 +23,9 @@ Result<std::uint64_t> parse_rate(std::string_view text);
 Result<Duration> parse_duration(std::string_view text, std::optional<Duration> plain_unit);
 /// "1%", "0.01" or "1e-2" → 0.01; anything outside 0…1 is refused.
 Result<double> parse_probability(std::string_view text);
-/// A decimal number of at most `limit`.
-Result<std::uint64_t> parse_number(std::string_view text, std::uint64_t limit);
+/// A decimal number from `least` to `limit`.
+Result<std::uint64_t> parse_number(std::string_view text, std::uint64_t limit,
+                                   std::uint64_t least = 0);
 /// "4096x4096" → {4096, 4096}; at most 8 extents.
 Result<std::vector<std::uint64_t>> parse_extents(std::string_view text);
 

@@ -179,8 +179,11 @@ EndpointConfig endpoint_config(const Options& options, const SocketAddress& loca
   }
   const bool verbose = options.verbose;
   config.log = [verbose](LogLevel level, std::string_view line) {
-    // That there is no security this program has said itself.
-    const bool worth_it = level >= LogLevel::warning && !line.starts_with("security is none");
+    // That there is no security this program has said itself,
+    // and who was lost it says as the end of a test.
+    const bool said = line.starts_with("security is none") ||
+                      line.find(" ended peer_lost: ") != std::string_view::npos;
+    const bool worth_it = level >= LogLevel::warning && !said;
     if (!verbose && !worth_it) return;
     std::fprintf(stderr, "longhaul: %.*s\n", static_cast<int>(line.size()), line.data());
   };
@@ -217,7 +220,7 @@ Result<SocketAddress> local_address(const Options& options, AddressFamily family
 Error ended_error(const Connection& connection) {
   const Status status = connection.status();
   const ErrorCode code = status == Status::peer_lost ? ErrorCode::peer_lost : ErrorCode::closed;
-  const std::string reason = printable(connection.reason());
+  const std::string reason = in_flags(printable(connection.reason()));
   if (!reason.empty()) return {code, 0, reason};
   return {code, 0, fmt::format("the connection ended ({})", longhaul::to_string(status))};
 }

@@ -2,6 +2,7 @@
 // What is made from the flag table for people: --help, the README's rows, the manual page.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 
 #include "apps/perf/flags.hpp"
@@ -52,10 +53,44 @@ constexpr std::string_view kExamples =
     "  # a figure for a script\n"
     "  longhaul-perf -c 192.0.2.1 -t 5 -O 1 -J | jq .end.goodput_mbps\n";
 
+constexpr std::string_view kUnits =
+    "K, M, G and T are powers of 1024 in sizes and of 1000 in rates.\n"
+    "What arrives counts once its digest is verified, up to 4 MiB at a time: a receiver's short\n"
+    "intervals go in such steps.\n";
+
 constexpr std::string_view kExits =
-    "Exit status: 0 the test completed and every digest agreed; 1 anything else, Ctrl-C included\n"
-    "(the peer is told and the summary printed; a second Ctrl-C kills).\n"
-    "K, M, G and T are powers of 1024 in sizes and of 1000 in rates.\n";
+    "0 the test completed and every digest agreed; 1 anything else, Ctrl-C included\n"
+    "(the peer is told and the summary printed; a second Ctrl-C kills).\n";
+
+// Not in the table: the parser answers them itself.
+struct Own {
+  std::string_view short_name, long_name, help;
+};
+constexpr std::array kOwn{Own{"h", "help", "print this and exit"},
+                          Own{"", "version", "print the version and exit"}};
+
+constexpr std::size_t kHelpColumn = 34;
+constexpr std::size_t kWidth = 100;
+
+/// One flag of the help: its spelling, and its text in a column of its own.
+std::string help_entry(std::string_view spelling, std::string_view help) {
+  std::string text;
+  std::string line = fmt::format("  {:<{}}", spelling, kHelpColumn - 2);
+  bool fresh = true;
+  while (!help.empty()) {
+    const std::size_t end = std::min(help.find(' '), help.size());
+    if (!fresh && line.size() + 1 + end > kWidth) {
+      text += line + '\n';
+      line.assign(kHelpColumn, ' ');
+      fresh = true;
+    }
+    if (!fresh) line += ' ';
+    line += help.substr(0, end);
+    fresh = false;
+    help.remove_prefix(std::min(end + 1, help.size()));
+  }
+  return text + line + '\n';
+}
 
 std::string spelling(const Flag& flag) {
   std::string text =
@@ -107,14 +142,15 @@ std::string help_text() {
     text += fmt::format("\n{}\n", heading.text);
     for (const Flag& flag : flags()) {
       if (flag.group == heading.group)
-        text += fmt::format("  {:<32}{}{}\n", spelling(flag), flag.help, other_name(flag));
+        text += help_entry(spelling(flag), fmt::format("{}{}", flag.help, other_name(flag)));
     }
   }
-  text += fmt::format("  {:<32}{}\n  {:<32}{}\n\n", "-h, --help", "print this and exit",
-                      "    --version", "print the version and exit");
-  text += kExamples;
-  text += '\n';
-  text += kExits;
+  for (const Own& own : kOwn) {
+    const std::string dashed =
+        own.short_name.empty() ? std::string("    ") : fmt::format("-{}, ", own.short_name);
+    text += help_entry(fmt::format("{}--{}", dashed, own.long_name), own.help);
+  }
+  text += fmt::format("\n{}\n{}\nExit status: {}", kExamples, kUnits, kExits);
   return text;
 }
 
@@ -150,6 +186,13 @@ std::string manual_page() {
       if (flag.group == heading.group) text += roff_flag(flag);
     }
   }
+  for (const Own& own : kOwn) {
+    const std::string dashed =
+        own.short_name.empty() ? "" : fmt::format("\\fB\\-{}\\fR, ", own.short_name);
+    text += fmt::format(".TP\n{}\\fB\\-\\-{}\\fR\n{}\n", dashed, own.long_name, roff(own.help));
+  }
+  text += ".SS Units\n";
+  text += roff_verbatim(kUnits);
   text += ".SH EXIT STATUS\n";
   text += roff_verbatim(kExits);
   text += ".SH EXAMPLES\n";

@@ -131,11 +131,7 @@ Result<void> apply_interval(Options& options, std::string_view value) {
 }
 
 Result<void> apply_port(Options& options, std::string_view value) {
-  auto stored = store(options.port, parse_number(value, std::numeric_limits<std::uint16_t>::max()));
-  if (stored && options.port == 0) {
-    return fail(ErrorCode::invalid_argument, "port 0 cannot be addressed; choose 1 to 65535");
-  }
-  return stored;
+  return store(options.port, parse_number(value, std::numeric_limits<std::uint16_t>::max(), 1));
 }
 
 Result<void> apply_time(Options& options, std::string_view value) {
@@ -145,20 +141,12 @@ Result<void> apply_time(Options& options, std::string_view value) {
 
 Result<void> apply_number(Options& options, std::string_view value) {
   if (has_size_suffix(value)) return store(options.amount.bytes, parse_size(value));
-  auto stored = store(options.amount.transfers,
-                      parse_number(value, std::numeric_limits<std::uint32_t>::max()));
-  if (stored && *options.amount.transfers == 0) {
-    return fail(ErrorCode::invalid_argument, "0 transfers measure nothing; ask for at least one");
-  }
-  return stored;
+  return store(options.amount.transfers,
+               parse_number(value, std::numeric_limits<std::uint32_t>::max(), 1));
 }
 
 Result<void> apply_parallel(Options& options, std::string_view value) {
-  auto stored = store(options.parallel, parse_number(value, kParallelMax));
-  if (stored && *options.parallel == 0) {
-    return fail(ErrorCode::invalid_argument, "with 0 transfers in flight nothing moves");
-  }
-  return stored;
+  return store(options.parallel, parse_number(value, kParallelMax, 1));
 }
 
 Result<void> apply_rate(Options& options, std::string_view value) {
@@ -171,14 +159,7 @@ Result<void> apply_rate(Options& options, std::string_view value) {
 }
 
 Result<void> apply_mtu(Options& options, std::string_view value) {
-  const auto bytes = parse_number(value, kMtuMax);
-  if (!bytes || *bytes < kMtuMin) {
-    return fail(ErrorCode::invalid_argument,
-                fmt::format("\"{}\" is not a whole number from {} to {}", printable(value), kMtuMin,
-                            kMtuMax));
-  }
-  options.mtu = static_cast<std::uint32_t>(*bytes);
-  return {};
+  return store(options.mtu, parse_number(value, kMtuMax, kMtuMin));
 }
 
 Result<void> apply_peer_timeout(Options& options, std::string_view value) {
@@ -241,7 +222,8 @@ constexpr std::array kFlags{
          "secret by which clients know a restarted server at once; made if it does not exist",
          text<&Options::reset_key_path>},
     Flag{kServer, '\0', "output", "FILE",
-         "write the file a client sends with --file; it appears complete or not at all",
+         "write the file a client sends with --file, in place of one that is there; it appears "
+         "complete or not at all",
          text<&Options::output>},
 
     Flag{kClient, 'c', "client", "HOST", "send tensors to the server on HOST (name or address)",
@@ -258,7 +240,7 @@ constexpr std::array kFlags{
     Flag{kClient, 'R', "reverse", "", "the server sends and the client receives",
          go<Direction::reverse>},
     Flag{kClient, '\0', "bidir", "", "both send at once, on one connection", go<Direction::both>},
-    Flag{kClient, 'l', "size", "SIZE", "bytes of each transfer (64M)",
+    Flag{kClient, 'l', "size", "SIZE", "bytes of each transfer (64M); 0 with -n is for empty ones",
          [](Options& o, std::string_view v) { return store(o.size, parse_size(v)); }, "length"},
     Flag{kClient, '\0', "shape", "AxBx..", "shape of each transfer, instead of --size",
          [](Options& o, std::string_view v) { return store(o.extents, parse_extents(v)); }},
@@ -336,7 +318,9 @@ constexpr std::array kFlags{
          "core the worker thread stays on; at the client also the server's, for this test",
          apply_affinity},
     Flag{kEither, '\0', "engine", "NAME",
-         "what moves datagrams: mmsg, io_uring, io_uring_zero_copy, or auto: the faster (auto)",
+         "what moves datagrams: mmsg, io_uring, io_uring_zero_copy, or auto, which measures both "
+         "for "
+         "3 ms and takes the faster (auto)",
          text<&Options::engine>},
     Flag{kEither, 'v', "verbose", "", "show all of the library's log on stderr, not only warnings",
          set<&Options::verbose>},
@@ -374,7 +358,7 @@ constexpr std::array kFlags{
     Flag{kTools, '\0', "key-name", "NAME",
          "name of that key, which the other end sees (this host's)", text<&Options::key_name>},
     Flag{kTools, '\0', "make-sample", "FILE",
-         "write a safetensors file with a small transformer's tensors and exit", apply_sample},
+         "write a new safetensors file with a small transformer's tensors and exit", apply_sample},
     Flag{kTools, '\0', "sample-size", "SIZE", "bytes of its data (64M)",
          [](Options& o, std::string_view v) { return store(o.sample_bytes, parse_size(v)); }},
 };
@@ -385,11 +369,12 @@ constexpr std::array kForeign{
     ForeignFlag{"-k", "--blockcount", "say the number of transfers with -n"},
     ForeignFlag{"-F", "--file-source",
                 "send a model with --file, keep it with the server's --output"},
-    ForeignFlag{"-w", "--window", "tables are sized by -b and --rtt-max"},
+    ForeignFlag{"-w", "--window", "tables are sized by -b and --rtt-max: leave it out"},
     ForeignFlag{"-M", "--set-mss", "bound the packet size with --mtu"},
     ForeignFlag{"-N", "--no-delay", "nothing is held back here: leave it out"},
     ForeignFlag{"-Z", "--zerocopy", "tensors are sent from where they lie: leave it out"},
-    ForeignFlag{"-f", "--format", "units are chosen by size; -J has plain numbers"},
+    ForeignFlag{"-f", "--format",
+                "units are chosen by size, and -J has plain numbers: leave it out"},
     ForeignFlag{"-V", "--verbose-output", "say -v for the library's log"},
     ForeignFlag{"-T", "--title", "lines carry no title; keep apart with --logfile"},
     ForeignFlag{"", "--username", "both ends prove that they have the same key: --key FILE"},
@@ -397,12 +382,12 @@ constexpr std::array kForeign{
     ForeignFlag{"", "--rsa-private-key-path", "name a key of both ends: --key FILE"},
     ForeignFlag{"", "--authorized-users-path", "name a key of both ends: --key FILE"},
     ForeignFlag{"", "--bind-dev", "say the interface behind the address: -B 0.0.0.0%eth0"},
-    ForeignFlag{"", "--cport", "the client's port is chosen by the system"},
+    ForeignFlag{"", "--cport", "the client's port is chosen by the system: leave it out"},
     ForeignFlag{"", "--fq-rate", "limit the rate with -b"},
     ForeignFlag{"", "--forceflush", "every line is flushed: leave it out"},
     ForeignFlag{"", "--rcv-timeout", "a silent peer is lost after --peer-timeout"},
     ForeignFlag{"", "--snd-timeout", "a silent peer is lost after --peer-timeout"},
-    ForeignFlag{"", "--idle-timeout", "a server waits as long as it lives"},
+    ForeignFlag{"", "--idle-timeout", "a server waits as long as it lives: leave it out"},
     ForeignFlag{"", "--repeating-payload", "data is pseudo-random, from --seed: leave it out"},
     ForeignFlag{"", "--dont-fragment", "no packet is ever fragmented: leave it out"},
 };

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -21,22 +22,63 @@ Result<void> apply(const Flag& flag, const CLI::Option& given, Options& options)
   }
   const std::string_view value = flag.value.empty() ? std::string_view() : values.front();
   auto applied = flag.apply(options, value);
-  if (!applied) {
-    return fail(applied.error().code,
-                fmt::format("--{}: {}", flag.long_name, applied.error().context));
-  }
-  return {};
+  if (applied) return {};
+  // Where flags contradict each other the text names them; one in front would look like the cause.
+  if (applied.error().context.starts_with('-')) return applied;
+  return fail(applied.error().code,
+              fmt::format("--{}: {}", flag.long_name, applied.error().context));
 }
 
-bool has_client_flags(const Options& options) {
-  return options.time || options.amount.transfers || options.amount.bytes || options.size ||
-         options.extents || !options.file.empty() || options.parallel ||
-         options.omit.count() != 0 || options.direction != Direction::forward ||
-         options.server_output || options.connect_timeout;
+std::string name_of(const Flag& flag) {
+  return flag.short_name == '\0' ? fmt::format("--{}", flag.long_name)
+                                 : fmt::format("-{}", flag.short_name);
+}
+
+/// Whether `text` is spelled like one of the flags.
+bool is_flag(std::string_view text) {
+  const auto all = flags();
+  return std::any_of(all.begin(), all.end(), [&](const Flag& flag) {
+    return (text.starts_with("--") && (text.substr(2) == flag.long_name ||
+                                       (!flag.alias.empty() && text.substr(2) == flag.alias))) ||
+           (text.size() == 2 && text[0] == '-' && text[1] == flag.short_name);
+  });
+}
+
+/// The next flag was taken for this one's value, so that what follows would look superfluous.
+Result<void> check_value(const Flag& flag, const CLI::Option& given) {
+  if (flag.value.empty() || given.count() == 0 || !is_flag(given.results().front())) return {};
+  return fail(ErrorCode::invalid_argument,
+              fmt::format("{} needs a value: {}; behind it stands {}", name_of(flag), flag.value,
+                          given.results().front()));
 }
 
 tl::unexpected<Error> conflict(std::string_view text) {
   return fail(ErrorCode::invalid_argument, std::string(text));
+}
+
+/// A flag that means nothing in this role would be taken for one that does.
+Result<void> check_role(const Flag& flag, Role role) {
+  const bool tool = role == Role::make_sample || role == Role::generate_key;
+  const bool of_client = flag.group == FlagGroup::client;
+  if (role == Role::server && of_client) {
+    return conflict(fmt::format("{} is for the client, which decides what is sent; give it there",
+                                name_of(flag)));
+  }
+  if (tool && (of_client || flag.group == FlagGroup::server)) {
+    return conflict(fmt::format("{} is for a test, and {} makes a file and exits; leave one out",
+                                name_of(flag),
+                                role == Role::make_sample ? "--make-sample" : "--generate-key"));
+  }
+  if (flag.long_name == "key-name" && role != Role::generate_key) {
+    return conflict(
+        "--key-name names a key that is being made, with --generate-key; leave it out here");
+  }
+  if (flag.long_name == "sample-size" && role != Role::make_sample) {
+    return conflict(
+        "--sample-size is the size of a file that --make-sample makes; for the size of a transfer "
+        "say --size");
+  }
+  return {};
 }
 
 /// What this end says about sending is of no use to an end that only receives.
@@ -188,6 +230,11 @@ Result<CommandLine> parse_command_line(int argc, const char* const* argv) {
   }
   if (help->count() != 0) return CommandLine{Command::help, {}};
   if (version->count() != 0) return CommandLine{Command::version, {}};
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    if (auto checked = check_value(flags()[i], *given[i]); !checked) {
+      return tl::unexpected(std::move(checked.error()));
+    }
+  }
   if (const auto extras = app.remaining(); !extras.empty()) {
     return tl::unexpected(unknown_option(extras.front()));
   }
@@ -195,6 +242,12 @@ Result<CommandLine> parse_command_line(int argc, const char* const* argv) {
     if (given[i]->count() == 0) continue;
     if (auto applied = apply(flags()[i], *given[i], line.options); !applied) {
       return tl::unexpected(std::move(applied.error()));
+    }
+  }
+  for (std::size_t i = 0; i < given.size() && line.options.role != Role::none; ++i) {
+    if (given[i]->count() == 0) continue;
+    if (auto checked = check_role(flags()[i], line.options.role); !checked) {
+      return tl::unexpected(std::move(checked.error()));
     }
   }
   if (auto checked = check_options(line.options); !checked) {
@@ -211,11 +264,6 @@ Result<void> check_options(const Options& options) {
     case Role::none:
       return conflict("say what to be: a server (-s) or a client (-c HOST); --help has examples");
     case Role::server:
-      if (has_client_flags(options)) {
-        return conflict(
-            "the client decides what is sent; give -t -n -O -P -R -l --bidir --size --shape --file "
-            "--get-server-output --connect-timeout to it and not to the server");
-      }
       if (options.server_cpu) {
         return conflict(
             "-A with two cores is for the client, which asks its server for the "

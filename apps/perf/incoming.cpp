@@ -32,16 +32,23 @@ Result<void> Incoming::post() {
   return {};
 }
 
+bool Incoming::arriving(Clock::time_point now) {
+  if (receiver_.placed_bytes() != 0) return true;
+  nothing_at_ = now;
+  return false;
+}
+
+// The bytes that came in between count, so their time does too: a small test is over in one look.
 void Incoming::start(Clock::time_point now) {
   if (started()) return;
   usage_.restart();
-  meter_.start(now, 0);
+  meter_.start(arriving(now) ? nothing_at_.value_or(now) : now, 0);
 }
 
 Result<void> Incoming::advance(Clock::time_point now, Reporter* reporter) {
   if (report_) return {};
   if (auto posted = post(); !posted) return posted;
-  if (!started() && receiver_.placed_bytes() != 0) start(now);
+  if (!started() && arriving(now)) start(now);
   if (!started()) return {};
   measure(now, reporter);
   auto more = sink_.work();

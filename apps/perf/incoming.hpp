@@ -25,7 +25,10 @@ class Incoming {
 
   /// Posts what the sink has memory for.
   Result<void> post();
+  /// The first mark: now, or if bytes have arrived meanwhile, when there were none yet.
   void start(Clock::time_point now);
+  /// Whether a byte has arrived, asked at `now`.
+  bool arriving(Clock::time_point now);
   bool started() const noexcept { return meter_.started(); }
   /// Starts with the first byte if nothing did before, posts, takes a mark that is due and does a
   /// step of the sink's work.
@@ -70,6 +73,7 @@ class Incoming {
   bool digests_here_;
   bool work_left_ = false;
   bool post_again_ = false;
+  std::optional<Clock::time_point> nothing_at_;  // when nothing had arrived, last
 };
 
 }  // namespace longhaul::apps::perf

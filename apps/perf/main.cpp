@@ -40,6 +40,10 @@ int complain(std::string_view text) {
 }
 
 int make_sample(const Options& options) {
+  if (std::error_code error; std::filesystem::is_regular_file(options.sample_path, error)) {
+    return complain(fmt::format("{} exists; name another file, or remove it if it is not needed",
+                                printable(options.sample_path)));
+  }
   if (auto written = write_sample_file(options.sample_path, options.sample_bytes); !written) {
     return complain(explain(written.error()));
   }

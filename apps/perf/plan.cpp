@@ -81,6 +81,11 @@ Result<TestPlan> plan_stream(const Options& options, std::uint64_t seed) {
     plan.transfers =
         std::max<std::uint64_t>(1, (*options.amount.bytes + plan.bytes - 1) / plan.bytes);
   }
+  if (plan.bytes == 0 && plan.transfers == 0) {
+    return fail(ErrorCode::invalid_argument,
+                "transfers of 0 bytes move nothing in any time; choose a larger --size or --shape, "
+                "or count empty transfers with -n");
+  }
   if (plan.transfers == 0) plan.time = options.time.value_or(kDefaultTime);
   plan.omit = options.omit;
   plan.interval = options.interval;

@@ -154,7 +154,7 @@ void ServerSession::tick(Clock::time_point now) {
   if (auto flushed = control_.flush(); !flushed && state_ < State::failing) {
     return abandon(explain(flushed.error()));
   }
-  if (state_ == State::ready && traffic_->moving()) start_traffic(now);
+  if (state_ == State::ready && traffic_->moving(now)) start_traffic(now);
   if (state_ == State::running) {
     auto advanced = traffic_->advance(now);
     if (!advanced) return abandon(explain(advanced.error()));

@@ -179,10 +179,13 @@ void TextReporter::print_sender(const SenderReport& report) {
     print("Packets     not known: the connection was gone before they could be counted\n");
     return;
   }
-  print(fmt::format("Packets     {} sent, {} lost ({:.2g} %); {} retransmitted, {} of repair{}\n",
+  const std::string repair = report.repair_bytes == 0
+                                 ? ""
+                                 : fmt::format(", {} of repair", format_bytes(report.repair_bytes));
+  print(fmt::format("Packets     {} sent, {} lost ({:.2g} %); {} retransmitted{}{}\n",
                     report.packets_sent, report.packets_lost,
                     percent(report.packets_lost, report.packets_sent),
-                    format_bytes(report.retransmitted_bytes), format_bytes(report.repair_bytes),
+                    format_bytes(report.retransmitted_bytes), repair,
                     report.whole ? "" : " (up to the last line above)"));
   print(fmt::format("RTT         min {:.3f}  smoothed {:.3f} ms\n", report.rtt_min_ms,
                     report.rtt_smoothed_ms));
@@ -193,7 +196,10 @@ void TextReporter::print_verdict(const TestPlan& plan, const DirectionSummary& s
   for (const std::string& problem : report.problems) {
     print(fmt::format("Problem     {}\n", printable(problem, 300)));
   }
-  if (!report.output.empty()) print(fmt::format("Output      {}\n", printable(report.output)));
+  if (!report.output.empty()) {
+    print(fmt::format("Output      {}{}\n", printable(report.output),
+                      at_client_ ? " (on the server)" : ""));
+  }
   const bool file = plan.mode == Mode::file;
   const std::uint64_t completed = report.digest_ok ? summary.completed() : report.completed;
   const std::string unit =

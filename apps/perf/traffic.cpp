@@ -117,8 +117,8 @@ void Traffic::abandon(Clock::time_point now) {
   if (incoming_) incoming_->abandon(now);
 }
 
-bool Traffic::moving() const {
-  return incoming_ && incoming_->placed_bytes() != 0;
+bool Traffic::moving(Clock::time_point now) {
+  return incoming_ && incoming_->arriving(now);
 }
 
 std::uint64_t Traffic::movement() const {

@@ -43,7 +43,7 @@ class Traffic {
   void abandon(Clock::time_point now);
 
   /// Data has arrived or left, ever.
-  bool moving() const;
+  bool moving(Clock::time_point now);
   /// Grows as long as something moves.
   std::uint64_t movement() const;
   bool working() const noexcept { return incoming_ && incoming_->working(); }

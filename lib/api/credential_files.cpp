@@ -127,18 +127,21 @@ Result<LoadedCredentials> load_certificates(const EndpointConfig& config) {
     std::string_view setting;
     const std::string& path;
     std::string& content;
+    std::string& name;
   };
-  for (const Public& file :
-       {Public{"certificate_file", config.certificate_file, keys.certificate_pem},
-        Public{"ca_file", config.ca_file, keys.ca_pem}}) {
+  for (const Public& file : {Public{"certificate_file", config.certificate_file,
+                                    keys.certificate_pem, keys.certificate_name},
+                             Public{"ca_file", config.ca_file, keys.ca_pem, keys.ca_name}}) {
     if (file.path.empty()) continue;
     auto content = read_public_file(file.setting, file.path);
     if (!content) return tl::unexpected(content.error());
     file.content = std::move(*content);
+    file.name = named(file.setting, file.path);
   }
   auto key = read_secret_file("private_key_file", config.private_key_file);
   if (!key) return tl::unexpected(key.error());
   keys.private_key_pem.swap(*key);
+  keys.private_key_name = named("private_key_file", config.private_key_file);
   keys.peer_name = config.peer_name;
   for (const std::string& text : config.peer_fingerprints) {
     const auto fingerprint = crypto::parse_fingerprint(text);
@@ -146,8 +149,7 @@ Result<LoadedCredentials> load_certificates(const EndpointConfig& config) {
     keys.peer_fingerprints.push_back(*fingerprint);
   }
   auto credentials = crypto::Credentials::from_certificates(keys);
-  if (!credentials)
-    return blame(credentials.error(), named("certificate_file", config.certificate_file));
+  if (!credentials) return tl::unexpected(credentials.error());
   return LoadedCredentials{std::move(*credentials),
                            named("certificates,", config.certificate_file)};
 }

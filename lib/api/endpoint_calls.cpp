@@ -41,6 +41,11 @@ const char* name_of(AddressFamily family) {
   return family == AddressFamily::ipv4 ? "IPv4" : "IPv6";
 }
 
+bool is_link_local(const SocketAddress& address) {
+  return address.family == AddressFamily::ipv6 && address.bytes[0] == 0xfe &&
+         (address.bytes[1] & 0xc0U) == 0x80;
+}
+
 }  // namespace
 
 Error EndpointImpl::closed_error() const {
@@ -125,6 +130,13 @@ Result<std::shared_ptr<ConnectionState>> EndpointImpl::connect(const SocketAddre
   }
   if (remote.port == 0) {
     return fail(ErrorCode::invalid_argument, "the remote port is 0; give the server's port");
+  }
+  if (is_link_local(remote) && remote.scope_id == 0 && config_.device.empty()) {
+    const std::string text = to_string(remote);
+    const std::string host = text.substr(1, text.rfind(']') - 1);
+    return fail(ErrorCode::invalid_argument, "the link-local address " + host +
+                                                 " needs its interface, such as " + host +
+                                                 "%eth0; `ip link` lists them");
   }
   if (options.timeout && *options.timeout <= Duration::zero()) {
     return fail(ErrorCode::invalid_argument, "the timeout of connect has to be above zero");

@@ -10,8 +10,12 @@
 namespace longhaul::api {
 namespace {
 
-// Between two lines about clients that were refused.
-constexpr Duration kRefusedPause = std::chrono::seconds(1);
+/// The bit that tells IDs apart makes a number of nineteen digits.
+std::string name_of(const ConnectionState& connection) {
+  const bool incoming = (connection.id & endpoint::kIncomingBit) != 0;
+  return (incoming ? "incoming connection " : "connection ") +
+         std::to_string(connection.id & ~endpoint::kIncomingBit);
+}
 
 Completion completion_of(Completion::Kind kind, const ConnectionState& connection, Status status) {
   Completion completion;
@@ -86,7 +90,7 @@ void EventRouter::apply(const endpoint::ConnectionEvent& event) {
   if (found == connections_.end()) return;
   const std::shared_ptr<ConnectionState> connection = found->second;
   if (event.kind == endpoint::ConnectionEvent::Kind::moved) {
-    logger_.log(LogLevel::info, "connection " + std::to_string(connection->id) + " moved from " +
+    logger_.log(LogLevel::info, name_of(*connection) + " moved from " +
                                     to_string(connection->remote()) + " to " +
                                     to_string(event.remote));
     connection->set_remote(event.remote);
@@ -188,18 +192,8 @@ void EventRouter::end(TransferState& transfer, Status status, std::string_view r
 }
 
 void EventRouter::log_refused(const endpoint::ConnectionEvent& event) {
-  const Timestamp now = endpoint_.now();
-  if (refused_logged_at_ && now - *refused_logged_at_ < kRefusedPause) {
-    ++refused_unsaid_;
-    return;
-  }
-  std::string line = "refused a client at " + to_string(event.remote) + ": " + event.reason;
-  if (refused_unsaid_ > 0) {
-    line += " (and " + std::to_string(refused_unsaid_) + " times more since the last such line)";
-  }
-  logger_.log(LogLevel::warning, line);
-  refused_logged_at_ = now;
-  refused_unsaid_ = 0;
+  const auto line = refusal_log_.on_refused(endpoint_.now(), event.remote, event.reason);
+  if (line) logger_.log(LogLevel::warning, *line);
 }
 
 void EventRouter::log_end(const ConnectionState& connection, Status status,
@@ -207,8 +201,7 @@ void EventRouter::log_end(const ConnectionState& connection, Status status,
   LogLevel level = LogLevel::info;
   if (status == Status::internal) level = LogLevel::error;
   if (status == Status::peer_lost) level = LogLevel::warning;
-  logger_.log(level, "connection " + std::to_string(connection.id) + " with " +
-                         to_string(connection.remote()) + " ended " +
+  logger_.log(level, name_of(connection) + " with " + to_string(connection.remote()) + " ended " +
                          std::string(to_string(status)) + (reason.empty() ? "" : ": ") +
                          std::string(reason));
 }

@@ -12,6 +12,7 @@
 
 #include "lib/api/completion_queue.hpp"
 #include "lib/api/logger.hpp"
+#include "lib/api/refusal_log.hpp"
 #include "lib/api/state.hpp"
 #include "lib/base/mpmc_ring.hpp"
 #include "lib/runtime/event_sink.hpp"
@@ -72,9 +73,7 @@ class EventRouter final : public runtime::EventSink {
   // Identifiers are given in order, so their low bits spread transfers evenly over the buckets.
   std::vector<TransferState*> buckets_;
   std::unordered_map<endpoint::ConnectionId, std::shared_ptr<ConnectionState>> connections_;
-  // Whoever is refused must not fill the log.
-  std::optional<Timestamp> refused_logged_at_;
-  std::uint64_t refused_unsaid_ = 0;
+  RefusalLog refusal_log_;
   // An event whose effects have been applied but whose completion found no room.
   bool applied_ = false;
   bool wanted_ = false;  // the event comes with a completion

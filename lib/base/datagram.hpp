@@ -49,6 +49,18 @@ struct TxDatagram {
   std::size_t size() const noexcept { return head_size + payload.size(); }
 };
 
+/// Why datagrams reach nobody.
+enum class Hindrance : std::uint8_t {
+  port_closed,  ///< an ICMP message says so, which may be forged
+  no_route,     ///< this machine said so when it was to send
+  forbidden,    ///< the same: a rule of its own
+};
+
+struct Refusal {
+  SocketAddress peer;
+  Hindrance cause = Hindrance::port_closed;
+};
+
 /// Whether tensor bytes really travel. `reference` is for large simulated grids: packets carry
 /// {tensor, offset, length}, and copy, CRC and digest are skipped, with the same trace.
 enum class PayloadMode : std::uint8_t { bytes, reference };

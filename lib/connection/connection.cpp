@@ -127,9 +127,9 @@ void Connection::handle_version_negotiation(Timestamp now,
   check_failures();
 }
 
-void Connection::handle_refusal(Timestamp now) {
+void Connection::handle_refusal(Timestamp now, base::Hindrance cause) {
   if (!connecting()) return;
-  life_.handshake.on_refusal(now);
+  life_.handshake.on_refusal(now, cause);
   check_failures();
 }
 
@@ -232,7 +232,10 @@ void Connection::handle_timeout(Timestamp now) {
     const auto silence =
         std::chrono::duration_cast<std::chrono::milliseconds>(life_.liveness.silence(now));
     end(Status::peer_lost,
-        fmt::format("nothing heard from {} for {} ms", to_string(path_.remote()), silence.count()),
+        fmt::format(
+            "nothing heard from {} for {} ms; see whether it still runs and the line is up, "
+            "or raise peer_timeout if the line pauses for so long",
+            to_string(path_.remote()), silence.count()),
         ErrorCode::peer_lost);
     life_.closing.finish();
     return;

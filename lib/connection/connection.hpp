@@ -61,7 +61,7 @@ class Connection {
   void handle_long_packet(Timestamp now, const wire::LongPacket& packet);
   void handle_version_negotiation(Timestamp now, std::span<const std::uint32_t> versions);
   /// Somebody says that nobody listens at the peer's address. Nothing once established.
-  void handle_refusal(Timestamp now);
+  void handle_refusal(Timestamp now, base::Hindrance cause);
   /// Open, but not established yet.
   bool connecting() const noexcept {
     return life_.closing.is_open() && !life_.handshake.confirmed();

@@ -46,9 +46,10 @@ wire::TransportParameters own_parameters(const ConnectionConfig& config) {
   return own;
 }
 
-std::string in_words(const SocketAddress& address) {
+std::string host_of(const SocketAddress& address) {
   const std::string text = to_string(address);
-  return fmt::format("UDP port {} of {}", address.port, text.substr(0, text.rfind(':')));
+  const std::string host = text.substr(0, text.rfind(':'));
+  return host.starts_with('[') ? host.substr(1, host.size() - 2) : host;
 }
 
 }  // namespace
@@ -62,7 +63,8 @@ Handshake::Handshake(const ConnectionConfig& config, Timestamp now)
       credentials_(config.credentials),
       random_(config.seed ^ 0x68616e647368616b),
       peer_name_(to_string(config.remote)),
-      peer_where_(in_words(config.remote)),
+      peer_host_(host_of(config.remote)),
+      peer_where_(fmt::format("UDP port {} of {}", config.remote.port, peer_host_)),
       own_(own_parameters(config)) {
   deadline_ = now + (role_ == Role::client ? config.connect_timeout : kServerPatience);
   begin_attempt(now);
@@ -97,6 +99,26 @@ void Handshake::fail(ErrorCode code, std::string reason) {
   if (confirmed_ || failure_) return;
   failure_ = Failure{code, std::move(reason)};
   send_at_ = deadline_ = kNever;
+}
+
+Handshake::Failure Handshake::failure_of(base::Hindrance cause) const {
+  switch (cause) {
+    case base::Hindrance::no_route:
+      return {ErrorCode::system,
+              fmt::format("the network is unreachable, this machine has no route to {0}; check "
+                          "`ip route get {0}` and that the interface is up",
+                          peer_host_)};
+    case base::Hindrance::forbidden:
+      return {ErrorCode::no_permission,
+              fmt::format("this machine lets no packet to {} out; look for a rule of its "
+                          "firewall (`nft list ruleset`) or a prohibiting route",
+                          peer_where_)};
+    case base::Hindrance::port_closed:
+      break;
+  }
+  return {ErrorCode::refused,
+          fmt::format("nothing listens on {} (a wrong address or port, or no server yet)",
+                      peer_where_)};
 }
 
 void Handshake::on_confirmed(Timestamp now) noexcept {
@@ -207,12 +229,14 @@ void Handshake::handle_timeout(Timestamp now) {
   if (now >= send_at_ && !in_flight_ && stands_still()) begin_again(now);
   if (now < deadline_) return;
   if (refused_) return fail(ErrorCode::not_authenticated, *refused_);
+  // Not enough to give up early, and all there is to say now.
+  if (hindered_ && !heard_anything_)
+    return fail(ErrorCode::timed_out, failure_of(hindered_->cause).reason);
   fail(ErrorCode::timed_out,
-       heard_anything_
-           ? fmt::format("{} answered but set-up did not finish in time", peer_name_)
-           : fmt::format("no answer from {}: does a server listen there, and is UDP let "
-                         "through?",
-                         peer_name_));
+       heard_anything_ ? fmt::format("{} answered but set-up did not finish in time", peer_name_)
+                       : fmt::format("no answer from {}: a wrong address, no server there, or a "
+                                     "firewall that drops UDP",
+                                     peer_name_));
 }
 
 Timestamp Handshake::next_timeout() const noexcept {

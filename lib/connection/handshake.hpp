@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "lib/base/datagram.hpp"
 #include "lib/base/random.hpp"
 #include "lib/connection/handshake_stream.hpp"
 #include "lib/connection/identity.hpp"
@@ -64,9 +65,10 @@ class Handshake {
   /// Client: what a server answered. Packets that do not fit are ignored.
   void on_long_packet(Timestamp now, const wire::LongPacket& packet);
   void on_version_negotiation(Timestamp now, std::span<const std::uint32_t> versions);
-  /// Client: an ICMP message, which may be forged, says that nobody listens. Set-up fails once
-  /// several have said so for a while and the server has said nothing.
-  void on_refusal(Timestamp now);
+  /// Client: nothing reaches the server. An ICMP message may be forged: set-up fails once several
+  /// have said so for a while and the server has said nothing. What our own system says is believed
+  /// the second time.
+  void on_refusal(Timestamp now, base::Hindrance cause);
 
   /// Writes the next long packet that is due; 0 if none is.
   std::size_t write(Timestamp now, std::span<std::byte> out);
@@ -85,6 +87,7 @@ class Handshake {
   std::size_t write_answer(std::span<std::byte> out);
   std::size_t write_frames(std::span<std::byte> out);
   void fail(ErrorCode code, std::string reason);
+  Failure failure_of(base::Hindrance cause) const;
 
   // handshake_receive.cpp
   bool read_frames(Timestamp now, std::span<const std::byte> frames,
@@ -106,7 +109,8 @@ class Handshake {
   std::shared_ptr<crypto::Credentials> credentials_;  // null: security none
   base::Random random_;
   std::string peer_name_;   // for error messages
-  std::string peer_where_;  // the same in words
+  std::string peer_host_;   // without the port
+  std::string peer_where_;  // with it, in words
   wire::TransportParameters own_;
 
   std::optional<wire::TransportParameters> peer_;
@@ -141,8 +145,12 @@ class Handshake {
   bool answer_due_ = false;
   std::uint64_t may_answer_ = 0;  // server, address not validated: bytes (RFC 9000 §8.1)
   bool heard_anything_ = false;
-  int refusals_ = 0;
-  Timestamp first_refused_at_{};
+  struct Hindered {
+    base::Hindrance cause;
+    int times = 0;
+    Timestamp since{};
+  };
+  std::optional<Hindered> hindered_;
   int unproven_ = 0;  // flights that were answered by nothing but refusals
   int last_unproven_flight_ = 0;
   Timestamp first_unproven_at_{};

@@ -15,6 +15,9 @@ constexpr std::uint32_t kDatagramMin = 1200;
 // A server that is just being started gets this long, and a forger has to keep it up.
 constexpr int kRefusalsMin = 3;
 constexpr Duration kRefusedFor = std::chrono::seconds(1);
+// The next flight finds the same: an interface that comes up in between is waited for.
+constexpr int kUnsentMin = 2;
+constexpr Duration kUnsentFor = std::chrono::milliseconds(200);
 constexpr Duration kUnprovenFor = std::chrono::milliseconds(600);
 // A key that is wrong is wrong again; a conversation that somebody disturbed may go well later.
 constexpr int kFailuresMin = 3;
@@ -234,13 +237,16 @@ void Handshake::on_unproven(Timestamp now, ErrorCode code, std::string reason) {
     fail(code, std::move(reason));
 }
 
-void Handshake::on_refusal(Timestamp now) {
+void Handshake::on_refusal(Timestamp now, base::Hindrance cause) {
   if (role_ != Role::client || established() || failure_ || heard_anything_) return;
-  if (refusals_++ == 0) first_refused_at_ = now;
-  if (refusals_ < kRefusalsMin || now - first_refused_at_ < kRefusedFor) return;
-  fail(ErrorCode::refused,
-       fmt::format("nothing listens on {} (a wrong address or port, or no server yet)",
-                   peer_where_));
+  if (!hindered_ || hindered_->cause != cause) hindered_ = Hindered{cause, 0, now};
+  ++hindered_->times;
+  const bool forgeable = cause == base::Hindrance::port_closed;
+  if (hindered_->times < (forgeable ? kRefusalsMin : kUnsentMin) ||
+      now - hindered_->since < (forgeable ? kRefusedFor : kUnsentFor))
+    return;
+  Failure found = failure_of(cause);
+  fail(found.code, std::move(found.reason));
 }
 
 void Handshake::on_version_negotiation(Timestamp now, std::span<const std::uint32_t> versions) {

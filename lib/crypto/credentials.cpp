@@ -54,16 +54,16 @@ Result<std::vector<X509Ptr>> read_certificates(const std::string& pem, const std
   return certificates;
 }
 
-Result<KeyPtr> read_private_key(const std::string& pem) {
+Result<KeyPtr> read_private_key(const std::string& pem, const std::string& what) {
   bool asked = false;
   const BioPtr bio = reader_of(pem);
   KeyPtr key(bio == nullptr ? nullptr
                             : PEM_read_bio_PrivateKey(bio.get(), nullptr, no_passphrase, &asked));
   if (asked) {
-    return refuse("the private key is encrypted; decrypt it first, openssl pkey does it");
+    return refuse(what + " is encrypted; decrypt it first, openssl pkey does it");
   }
   if (key == nullptr) {
-    return refuse("the private key cannot be read; it must be PEM, -----BEGIN PRIVATE KEY-----");
+    return refuse(what + " holds no private key; it must be PEM, -----BEGIN PRIVATE KEY-----");
   }
   return key;
 }
@@ -77,14 +77,14 @@ struct Loaded {
 
 Result<Loaded> load(const CertificateKeys& keys) {
   Loaded loaded;
-  auto chain = read_certificates(keys.certificate_pem, "the own certificate");
+  auto chain = read_certificates(keys.certificate_pem, keys.certificate_name);
   if (!chain) return tl::unexpected(chain.error());
   loaded.chain = std::move(*chain);
-  auto key = read_private_key(keys.private_key_pem);
+  auto key = read_private_key(keys.private_key_pem, keys.private_key_name);
   if (!key) return tl::unexpected(key.error());
   loaded.key = std::move(*key);
   if (X509_check_private_key(loaded.chain.front().get(), loaded.key.get()) != 1) {
-    return refuse("the private key does not belong to the certificate (" +
+    return refuse(keys.private_key_name + " does not belong to " + keys.certificate_name + " (" +
                   subject_of(*loaded.chain.front()) +
                   "); give the key it was made with, and put the own certificate first");
   }
@@ -93,31 +93,33 @@ Result<Loaded> load(const CertificateKeys& keys) {
     return refuse(
         "with neither a CA nor a pinned fingerprint no peer could be believed; give one of both");
   }
-  auto authorities = read_certificates(keys.ca_pem, "the list of CAs");
+  auto authorities = read_certificates(keys.ca_pem, keys.ca_name);
   if (!authorities) return tl::unexpected(authorities.error());
   loaded.authorities = std::move(*authorities);
   return loaded;
 }
 
 Result<SslContextPtr> make_certificate_context(TlsRole role, const Loaded& loaded,
-                                               const PeerRule& rule) {
+                                               const PeerRule& rule, const std::string& own) {
   SslContextPtr context = make_context(role, false);
   if (context == nullptr) return fail(ErrorCode::system, "OpenSSL has no TLS 1.3 to offer");
   if (SSL_CTX_use_certificate(context.get(), loaded.chain.front().get()) != 1 ||
       SSL_CTX_use_PrivateKey(context.get(), loaded.key.get()) != 1) {
-    return refuse("OpenSSL does not take the own certificate or its key" + openssl_words() +
+    return refuse("OpenSSL does not take " + own + " or its key" + openssl_words() +
                   "; issue one with a key of P-256, Ed25519 or RSA with 2048 bits or more");
   }
   for (std::size_t i = 1; i < loaded.chain.size(); ++i) {
     if (SSL_CTX_add1_chain_cert(context.get(), loaded.chain[i].get()) != 1) {
-      return refuse("OpenSSL does not take certificate " + std::to_string(i + 1) +
-                    " of the own chain" + openssl_words() + "; issue a new one");
+      return refuse("OpenSSL does not take certificate " + std::to_string(i + 1) + " of " + own +
+                    openssl_words() + "; issue a new one");
     }
   }
   X509_STORE* const store = SSL_CTX_get_cert_store(context.get());
   for (const X509Ptr& authority : loaded.authorities) X509_STORE_add_cert(store, authority.get());
   if (!rule.install(*context)) {
-    return refuse("the name the peer must have is neither a host name nor an address");
+    return refuse(
+        "peer_name " + rule.name +
+        " is neither a host name nor an address; give the name in the peer's certificate");
   }
   return context;
 }
@@ -150,9 +152,9 @@ Result<std::shared_ptr<Credentials>> Credentials::from_certificates(const Certif
   const Result<Loaded> loaded = load(keys);
   if (!loaded) return tl::unexpected(loaded.error());
   const PeerRule rule{keys.peer_fingerprints, keys.peer_name};
-  auto client = make_certificate_context(TlsRole::client, *loaded, rule);
+  auto client = make_certificate_context(TlsRole::client, *loaded, rule, keys.certificate_name);
   if (!client) return tl::unexpected(client.error());
-  auto server = make_certificate_context(TlsRole::server, *loaded, rule);
+  auto server = make_certificate_context(TlsRole::server, *loaded, rule, keys.certificate_name);
   if (!server) return tl::unexpected(server.error());
   auto credentials = std::make_shared<TlsCredentials>(rule);
   credentials->set_contexts(std::move(*client), std::move(*server));

@@ -45,6 +45,10 @@ struct CertificateKeys {
   std::string ca_pem;
   std::string peer_name;
   std::vector<Fingerprint> peer_fingerprints;
+  /// What errors call them: settings and paths, where they come from files.
+  std::string certificate_name = "the own certificate";
+  std::string private_key_name = "the private key";
+  std::string ca_name = "the list of CAs";
 };
 
 /// Shared by the connections of one endpoint, used by one thread at a time.

@@ -9,6 +9,8 @@ namespace {
 
 constexpr std::string_view kSameKey = "; give both ends the same key file";
 constexpr std::string_view kSameKind = "; set up both ends the same way";
+constexpr std::string_view kAskItsLog =
+    "; the log at the other end says why, and what to change there or here";
 
 std::string other_key(const PskKey& ours) {
   return "the peer holds another key under the name " + ours.identity + std::string(kSameKey);
@@ -64,7 +66,9 @@ std::string explain_alert(int alert, const TlsCredentials& credentials) {
   if (!about_certificate.empty()) {
     if (psk != nullptr) return peer_has_certificates();
     return "the peer refuses our certificate: " + std::string(about_certificate) +
-           "; its log says more";
+           "; give another certificate, or have the other end believe this one; its log says what "
+           "it "
+           "was shown";
   }
   if (alert == SSL_AD_UNKNOWN_PSK_IDENTITY) {
     if (psk == nullptr) return peer_has_psk();
@@ -73,16 +77,17 @@ std::string explain_alert(int alert, const TlsCredentials& credentials) {
   switch (alert) {
     case SSL_AD_HANDSHAKE_FAILURE:
     case SSL_AD_INSUFFICIENT_SECURITY:
-      return "the peer finds no cipher, group or signature we have in common; its log says more";
+      return "the peer finds no cipher, group or signature we have in common" +
+             std::string(kAskItsLog);
     case SSL_AD_PROTOCOL_VERSION:
       return "the peer does not speak TLS 1.3; update it";
     case SSL_AD_ACCESS_DENIED:
-      return "the peer denies access; its log says more";
+      return "the peer denies access" + std::string(kAskItsLog);
     case SSL_AD_INTERNAL_ERROR:
-      return "the peer has an internal error in its TLS; its log says more";
+      return "the peer has an internal error in its TLS" + std::string(kAskItsLog);
     default:
       return "the peer ended the handshake with alert " + std::to_string(alert) + " (" +
-             SSL_alert_desc_string_long(alert) + "); its log says more";
+             SSL_alert_desc_string_long(alert) + ")" + std::string(kAskItsLog);
   }
 }
 

@@ -85,12 +85,12 @@ bool Endpoint::Impl::connecting() {
   return !connecting_.empty();
 }
 
-void Endpoint::Impl::handle_refusals(Timestamp now, std::span<const SocketAddress> refused) {
-  for (const SocketAddress& address : refused) {
+void Endpoint::Impl::handle_refusals(Timestamp now, std::span<const base::Refusal> refused) {
+  for (const base::Refusal& refusal : refused) {
     for (const std::uint32_t cid : connecting_) {
       connection::Connection* found = connections.by_cid(cid);
-      if (found == nullptr || found->remote() != address) continue;
-      found->handle_refusal(now);
+      if (found == nullptr || found->remote() != refusal.peer) continue;
+      found->handle_refusal(now, refusal.cause);
       some_done_ = some_done_ || found->done();
       note(cid);
     }
@@ -236,7 +236,7 @@ void Endpoint::close_all(Timestamp now, std::string_view reason) {
 void Endpoint::handle_datagrams(Timestamp now, std::span<base::RxDatagram> burst) {
   impl_->handle_datagrams(now, burst);
 }
-void Endpoint::handle_refusals(Timestamp now, std::span<const SocketAddress> refused) {
+void Endpoint::handle_refusals(Timestamp now, std::span<const base::Refusal> refused) {
   impl_->handle_refusals(now, refused);
 }
 bool Endpoint::connecting() {

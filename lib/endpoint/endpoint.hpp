@@ -61,7 +61,7 @@ class Endpoint {
   void handle_datagrams(Timestamp now, std::span<base::RxDatagram> burst);
   /// Addresses that answered, as anybody on the way may claim, that nobody listens there. Counts
   /// for those who connect to them and for nobody else.
-  void handle_refusals(Timestamp now, std::span<const SocketAddress> refused);
+  void handle_refusals(Timestamp now, std::span<const base::Refusal> refused);
   void handle_timeout(Timestamp now);
   /// Fills the front of `slots`; returns how many.
   std::size_t poll_transmit(Timestamp now, std::span<base::TxDatagram> slots);

@@ -32,7 +32,7 @@ class Endpoint::Impl {
   void close_all(Timestamp now, std::string_view reason);
 
   void handle_datagrams(Timestamp now, std::span<base::RxDatagram> burst);
-  void handle_refusals(Timestamp now, std::span<const SocketAddress> refused);
+  void handle_refusals(Timestamp now, std::span<const base::Refusal> refused);
   bool connecting();
   void handle_timeout(Timestamp now);
   std::size_t poll_transmit(Timestamp now, std::span<base::TxDatagram> slots);

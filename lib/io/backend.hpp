@@ -84,13 +84,13 @@ class Backend {
   /// The worker's thread calls nothing but `stats` any more; whatever only that thread can give
   /// back is to be given back now. The backend is then destroyed, by any thread.
   virtual void finish() {}
-  /// Whether to learn who answers that nobody listens (ICMP port unreachable). Only while somebody
-  /// connects: such an answer can be forged, and costs the data path. A backend without sockets
-  /// learns nothing.
+  /// Whether to learn who cannot be reached: who answers that nobody listens (ICMP port
+  /// unreachable), and to whom the system does not send. Only while somebody connects: such an
+  /// answer can be forged, and costs the data path. A backend without sockets learns nothing.
   virtual void watch_refusals(bool /*on*/) {}
-  /// Fills the front of `out` with addresses that answered so since the last call, in order and
-  /// with repetitions; returns how many.
-  virtual std::size_t take_refusals(std::span<SocketAddress> /*out*/) { return 0; }
+  /// Fills the front of `out` with what was learned since the last call, in order and with
+  /// repetitions; returns how many.
+  virtual std::size_t take_refusals(std::span<base::Refusal> /*out*/) { return 0; }
 
   virtual BackendStats stats() const = 0;
   /// What moves the datagrams where a backend has several ways, such as "mmsg"; it may change.

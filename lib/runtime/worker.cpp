@@ -141,7 +141,7 @@ void Worker::take_refusals(Timestamp now) {
     backend_->watch_refusals(watching_refusals_);
   }
   if (!watching_refusals_) return;
-  std::array<SocketAddress, 16> refused;
+  std::array<base::Refusal, 16> refused;
   const std::size_t count = backend_->take_refusals(refused);
   if (count > 0) core_->handle_refusals(now, std::span(refused).first(count));
 }

@@ -51,6 +51,34 @@ def nobody_listening_is_told(bench):
 
 
 @case
+def nobody_listening_is_told_when_time_is_short(bench):
+    """What is known by the deadline, though it would not do to give up before it."""
+    port = free_port()
+    told_off(bench.client('127.0.0.1', port, '--connect-timeout', '600'), 'nothing listens',
+             str(port), seconds=3)
+
+
+@case
+def host_without_a_route_is_told_at_once(bench):
+    net = bench.namespaces(1500)
+    for host in ('192.0.2.1', '2001:db8::1'):
+        start = time.monotonic()
+        told_off(bench.client(host, 5201, prefix=net.client, name=f'to-{host}'),
+                 'network is unreachable', f'ip route get {host}', seconds=5)
+        took = time.monotonic() - start
+        expect(took < 3, f'told after {took:.1f} s')
+    told_off(bench.client('fe80::1', 5201, prefix=net.client), 'fe80::1%', 'ip link', seconds=2)
+
+
+@case
+def host_the_firewall_forbids_is_told_at_once(bench):
+    net = bench.namespaces(1500)
+    net.ip('-n', net.client_name, 'route', 'add', 'prohibit', '192.0.2.0/24')
+    told_off(bench.client('192.0.2.1', 5201, prefix=net.client), 'lets no packet to', 'firewall',
+             seconds=5)
+
+
+@case
 def address_of_another_family_is_named(bench):
     told_off(bench.client('::1', free_port(), '-B', '127.0.0.1', '--size', '1M', '-n', '1'),
              ('family', 'ipv4', 'ipv6'))
@@ -105,6 +133,34 @@ def lying_safetensors_headers_are_refused(bench):
         process = bench.run(lie, '-c', '127.0.0.1', '-p', free_port(), '--file', path,
                             prefix=('sh', '-c', 'ulimit -v 4000000; exec "$@"', 'sh'))
         told_off(process, path.name, seconds=5)
+
+
+@case
+def file_of_another_kind_is_called_that(bench):
+    path = bench.folder / 'letter.txt'
+    path.write_text('copy of a letter to somebody, longer than eight bytes\n')
+    process = bench.client('127.0.0.1', free_port(), '--file', path)
+    told_off(process, 'letter.txt', 'not a safetensors file', seconds=5)
+    expect('state a header' not in process.errors, process.story())
+
+
+@case
+def sample_overwrites_nothing(bench):
+    path = bench.folder / 'model.safetensors'
+    path.write_text('precious')
+    told_off(bench.run('again', '--make-sample', path), path.name, 'exists; name another')
+    expect(path.read_text() == 'precious', 'the file was overwritten')
+
+
+@case
+def folder_that_is_missing_is_told_alike(bench):
+    target = bench.folder / 'no-folder' / 'file'
+    for name, words in (('sample', ('--make-sample', target)), ('key', ('--generate-key', target)),
+                        ('server', ('-s', '-p', free_port(), '--output', target))):
+        process = bench.run(name, *words)
+        told_off(process, 'error: invalid_argument: cannot ', f' {target} (no such file',
+                 'check the path', seconds=5)
+        expect('.partial' not in process.errors, process.story())
 
 
 @case

@@ -115,8 +115,17 @@ def certificate_files_that_do_not_work_are_named(bench):
            'one of them')
     refuse('no-fingerprint', own.flags('--peer-fingerprint', 'abc'), '--peer-fingerprint')
     refuse('no-ca', own.flags('--ca', bench.folder / 'nothing.pem'), 'nothing.pem', 'no such file')
-    refuse('other-key', ('--cert', own.pem, '--cert-key', ends.server.key, *trust), 'key')
-    refuse('swapped', ('--cert', own.key, '--cert-key', own.key, *trust), '--cert')
+    refuse('other-key', ('--cert', own.pem, '--cert-key', ends.server.key, *trust),
+           f'--cert-key {ends.server.key} does not belong to --cert {own.pem}')
+    refuse('cert-is-a-key', ('--cert', own.key, '--cert-key', own.key, *trust),
+           f'error: invalid_argument: --cert {own.key} holds no certificate')
+    no_key = bench.folder / 'no-key.pem'
+    no_key.touch(mode=0o600)
+    no_key.write_text(own.pem.read_text())
+    refuse('key-is-a-cert', ('--cert', own.pem, '--cert-key', no_key, *trust),
+           f'error: invalid_argument: --cert-key {no_key} holds no private key')
+    refuse('ca-is-a-key', own.flags('--ca', own.key),
+           f'error: invalid_argument: --ca {own.key} holds no certificate')
     refuse('mixed', (*own.flags(*trust), '--key', own.key), '--key')
     own.key.chmod(0o644)
     refuse('open-key', own.flags(*trust), f'--cert-key {own.key}', f'    chmod 600 {own.key}')

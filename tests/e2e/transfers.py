@@ -144,3 +144,31 @@ def no_progress_bar_in_a_pipe(bench):
     for process in (sender, receiver):
         expect('\r' not in process.everything and '\x1b' not in process.everything,
                f'terminal control in a pipe\n{process.story()}')
+
+
+@case
+def small_test_has_a_rate(bench):
+    """One look may find the first byte and the last; the time they took is not nothing."""
+    for number, direction in enumerate(((), ('-R',), ('--bidir',), ())):
+        port = free_port()
+        server = bench.server(port, name=f'server{number}')
+        client = bench.client('127.0.0.1', port, '-n', '1', '-l', '30', '-J', *direction,
+                              name=f'client{number}')
+        bench.finish(server, client)
+        end = client.json()['end']
+        expect(end['bytes'] == 30 and 0 < end['seconds'] < 1 and end['goodput_mbps'] > 0, end)
+        expect(' 0 bits/sec  received' not in server.output, server.story())
+
+
+@case
+def output_is_said_to_be_on_the_server(bench):
+    port, source, target = free_port(), bench.sample(2), bench.folder / 'copy.safetensors'
+    target.write_text('old')
+    server = bench.server(port, '--output', target)
+    client = bench.client('127.0.0.1', port, '--file', source)
+    bench.finish(server, client)
+    same_bytes(source, target)
+    expect(f'Output      {target} (on the server)\n' in client.output, client.story())
+    expect(f'Output      {target}\n' in server.output, server.story())
+    for process in (server, client):
+        expect('of repair' not in process.output, process.story())

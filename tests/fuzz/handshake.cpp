@@ -188,8 +188,9 @@ class Line {
 
   void say_otherwise() {
     constexpr std::array kOthers{1u, 2u};
-    if ((in_.u8() & 1) != 0)
-      client_.on_refusal(now_);
+    const unsigned what = in_.u8();
+    if ((what & 1) != 0)
+      client_.on_refusal(now_, static_cast<base::Hindrance>((what >> 1) % 3));
     else
       client_.on_version_negotiation(now_, kOthers);
   }

@@ -12,7 +12,9 @@ int main(int argc, char** argv) {
   std::vector<char> data(std::strtoul(argv[1], nullptr, 10));
   EndpointConfig config;
   config.psk_file = argv[2];
-  config.local = *SocketAddress::parse("127.0.0.1", 0);
+  const auto local = SocketAddress::parse("127.0.0.1", 0);
+  if (!local) return 1;
+  config.local = *local;
   auto endpoint = Endpoint::open(config);
   if (!endpoint || !endpoint->listen()) return 1;
   std::fprintf(stderr, "%u\n", unsigned{endpoint->local_address().port});

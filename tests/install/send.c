@@ -9,10 +9,12 @@ static unsigned char data[4 << 20];
 int main(int argc, char** argv) {
   if (argc != 3) return 2;
   const uint64_t bytes = fread(data, 1, sizeof data, stdin);
+  if (ferror(stdin) || fgetc(stdin) != EOF) {
+    fprintf(stderr, "send: the input cannot be read, or is larger than 4 MiB\n");
+    return 2;
+  }
   longhaul_error error = {.struct_size = sizeof error};
   longhaul_endpoint_config config;
-  longhaul_endpoint_config_init(&config, sizeof config);
-  config.psk_file = argv[2];
   longhaul_endpoint* endpoint = NULL;
   longhaul_connection* peer = NULL;
   longhaul_transfer* send = NULL;
@@ -20,7 +22,12 @@ int main(int argc, char** argv) {
   longhaul_address there = {.struct_size = sizeof there};
   const uint16_t port = (uint16_t)atoi(argv[1]);
   longhaul_const_tensor tensor;
-  longhaul_const_tensor_init(&tensor, sizeof tensor);
+  if (longhaul_endpoint_config_init(&config, sizeof config) ||
+      longhaul_const_tensor_init(&tensor, sizeof tensor)) {
+    fprintf(stderr, "send: header and library do not fit each other\n");
+    return 2;
+  }
+  config.psk_file = argv[2];
   tensor.data = data;
   tensor.bytes = bytes;
   tensor.extents = &bytes;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The layer law on includes: arrows point down only (DESIGN §3). usage: layers.py SOURCE_ROOT"""
+"""The layer law on includes: arrows point down only. usage: layers.py SOURCE_ROOT"""
 
 import re
 import sys

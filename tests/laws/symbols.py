@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The sans-IO law on symbols: the archives of the core import no clock, socket, thread, randomness,
-DPDK or io_uring (DESIGN §3). usage: symbols.py SOURCE_ROOT BUILD_ROOT"""
+DPDK or io_uring. usage: symbols.py SOURCE_ROOT BUILD_ROOT"""
 
 import re
 import subprocess

@@ -11,6 +11,7 @@ from pathlib import Path
 import headers
 import layers
 import size
+import snippets
 import symbols
 from functions import functions
 
@@ -266,6 +267,34 @@ class HeaderLaw(MadeUpTree):
                    '#pragma once\n#include <cstdint>\nstd::uint8_t f();\n')
         self.assertIsNone(headers.compile_alone(
             self.root, self.root, self.root / 'include/longhaul/x.hpp', 'public', COMPILER))
+
+
+class SnippetLaw(MadeUpTree):
+    GOOD = {'cpp': '#include <vector>\nstd::vector<int> v;\nif (v.empty()) return report(v);\n',
+            'c': 'puts(status ? "a" : "b");\n(void)peer, (void)tensor, (void)transfer;\n'}
+
+    def findings(self, **blocks):
+        self.write('include/longhaul/longhaul.hpp', 'namespace longhaul {\nstruct Endpoint;\n'
+                   'template <typename T> struct Result {};\nenum class Status {};\n}\n')
+        self.write('include/longhaul/longhaul.h',
+                   'typedef struct longhaul_connection longhaul_connection;\n'
+                   'typedef int longhaul_const_tensor, longhaul_transfer, longhaul_status;\n')
+        self.write('README.md', '# A\n' + ''.join(f'```{language}\n{code}```\n' for language, code
+                                                 in {**self.GOOD, **blocks}.items() if code))
+        return snippets.check(self.root, {'cpp': COMPILER[0], 'c': 'cc'})[0]
+
+    def test_examples_that_compile_pass(self):
+        self.assertEqual([], self.findings())
+
+    def test_examples_that_do_not_are_caught_at_their_line(self):
+        for language, code in (('cpp', 'int x = y;\n'), ('c', 'int x = y;\n')):
+            found = self.findings(**{language: code})
+            self.assertEqual(1, len(found), found)
+            self.assertIn('does not compile', str(found[0]))
+        self.assertIn('README.md:4', str(self.findings(cpp='int x = y;\n')[0]))
+
+    def test_a_readme_without_an_example_is_caught(self):
+        self.assertIn('no example', str(self.findings(c='')[0]))
 
 
 if __name__ == '__main__':

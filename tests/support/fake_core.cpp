@@ -60,9 +60,9 @@ void Endpoint::handle_datagrams(Timestamp, std::span<base::RxDatagram> burst) {
                                         datagram.data.size());
   }
 }
-void Endpoint::handle_refusals(Timestamp, std::span<const SocketAddress> refused) {
-  for (const SocketAddress& address : refused) {
-    impl_->script.calls.push_back("refused " + std::to_string(address.port));
+void Endpoint::handle_refusals(Timestamp, std::span<const base::Refusal> refused) {
+  for (const base::Refusal& refusal : refused) {
+    impl_->script.calls.push_back("refused " + std::to_string(refusal.peer.port));
   }
 }
 bool Endpoint::connecting() {

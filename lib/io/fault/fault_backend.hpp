@@ -56,7 +56,7 @@ class FaultBackend final : public Backend {
   void unregister_memory(Region region) override { inner_->unregister_memory(region); }
   Timestamp next_release() const override;
   void watch_refusals(bool on) override { inner_->watch_refusals(on); }
-  std::size_t take_refusals(std::span<SocketAddress> out) override {
+  std::size_t take_refusals(std::span<base::Refusal> out) override {
     return inner_->take_refusals(out);
   }
   /// The inner backend's: lost datagrams are not in it, duplicates are.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <optional>
 
 namespace longhaul::io::kernel {
 namespace {
@@ -16,6 +17,13 @@ bool is_shortage(int cause) noexcept {
 /// above the MTU, or a device or transform (IPsec) that cannot cut messages.
 bool is_about_segmentation(int cause) noexcept {
   return cause == EMSGSIZE || cause == EINVAL || cause == EIO;
+}
+
+/// What the system says about the way to a destination, not about the datagram.
+std::optional<base::Hindrance> hindrance_of(int cause) noexcept {
+  if (cause == ENETUNREACH || cause == EHOSTUNREACH) return base::Hindrance::no_route;
+  if (cause == EPERM || cause == EACCES) return base::Hindrance::forbidden;
+  return std::nullopt;
 }
 
 }  // namespace
@@ -55,8 +63,7 @@ Engine::Progress Engine::send_batch(TxBatch& batch,
     }
     if (sent.messages > 0) asked_again = false;
     if (sent.error == 0) continue;
-    // A refusal is the answer to an earlier datagram, reported on this one; it is cleared by now.
-    if ((sent.error == ECONNREFUSED || sent.error == EINTR) && !asked_again) {
+    if (is_maybe_stale(sent.error) && !asked_again) {
       asked_again = true;
       continue;
     }
@@ -70,6 +77,13 @@ Engine::Progress Engine::send_batch(TxBatch& batch,
   return {done, false};
 }
 
+// With errors watched for, what ICMP says of an earlier datagram is reported on this one, and is
+// cleared by that. What comes again is our own system's answer.
+bool Engine::is_maybe_stale(int cause) const noexcept {
+  return cause == ECONNREFUSED || cause == EINTR ||
+         (socket_.watches_refusals() && hindrance_of(cause).has_value());
+}
+
 Engine::Progress Engine::settle(int cause, std::span<const base::TxDatagram> message) noexcept {
   if (is_shortage(cause)) return {0, true};
   if (message.size() > 1 && is_about_segmentation(cause)) return send_singly(cause, message);
@@ -78,6 +92,9 @@ Engine::Progress Engine::settle(int cause, std::span<const base::TxDatagram> mes
     stats_.too_big += message.size();
   } else {
     stats_.send_errors += message.size();
+  }
+  if (const auto hindrance = hindrance_of(cause)) {
+    socket_.note_refusal({message.front().remote, *hindrance});
   }
   return {message.size(), false};
 }

@@ -83,6 +83,7 @@ class Engine {
   };
 
   Progress send_batch(TxBatch& batch, std::span<const base::TxDatagram> datagrams) noexcept;
+  bool is_maybe_stale(int cause) const noexcept;
   Progress settle(int cause, std::span<const base::TxDatagram> message) noexcept;
   Progress send_singly(int cause, std::span<const base::TxDatagram> message) noexcept;
 

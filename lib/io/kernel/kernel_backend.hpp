@@ -65,7 +65,7 @@ class KernelBackend final : public Backend {
   void unregister_memory(Region region) override;
 
   void watch_refusals(bool on) noexcept override { socket_.watch_refusals(on); }
-  std::size_t take_refusals(std::span<SocketAddress> out) noexcept override {
+  std::size_t take_refusals(std::span<base::Refusal> out) noexcept override {
     return socket_.take_refusals(out);
   }
 

@@ -251,27 +251,31 @@ void Socket::clear_errors() const noexcept {
     header.msg_control = control.data();
     header.msg_controllen = control.size();
     if (recvmsg(number(), &header, MSG_ERRQUEUE | MSG_DONTWAIT) < 0) break;
-    if (is_refusal(header) && refusals_.count < refusals_.addresses.size()) {
-      refusals_.addresses[refusals_.count++] = from_native(refused);
-    }
+    if (is_refusal(header)) note_refusal({from_native(refused), base::Hindrance::port_closed});
   }
+}
+
+void Socket::note_refusal(const base::Refusal& refusal) const noexcept {
+  if (!refusals_.watched || refusals_.count == refusals_.found.size()) return;
+  refusals_.found[refusals_.count++] = refusal;
 }
 
 void Socket::watch_refusals(bool on) noexcept {
   const bool ipv4 = local_.family == AddressFamily::ipv4;
   set_option(number(), ipv4 ? SOL_IP : SOL_IPV6, ipv4 ? IP_RECVERR : IPV6_RECVERR, on ? 1 : 0);
+  refusals_.watched = on;
   if (on) return;
   // Errors that came before this would be reported on the data that follows.
   clear_errors();
   refusals_.count = 0;
 }
 
-std::size_t Socket::take_refusals(std::span<SocketAddress> out) noexcept {
+std::size_t Socket::take_refusals(std::span<base::Refusal> out) noexcept {
   const std::size_t taken = std::min(out.size(), refusals_.count);
-  std::copy_n(refusals_.addresses.begin(), taken, out.begin());
-  std::copy(refusals_.addresses.begin() + static_cast<std::ptrdiff_t>(taken),
-            refusals_.addresses.begin() + static_cast<std::ptrdiff_t>(refusals_.count),
-            refusals_.addresses.begin());
+  std::copy_n(refusals_.found.begin(), taken, out.begin());
+  std::copy(refusals_.found.begin() + static_cast<std::ptrdiff_t>(taken),
+            refusals_.found.begin() + static_cast<std::ptrdiff_t>(refusals_.count),
+            refusals_.found.begin());
   refusals_.count -= taken;
   return taken;
 }

@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 
+#include "lib/base/datagram.hpp"
 #include "lib/io/kernel/descriptor.hpp"
 #include "longhaul/address.hpp"
 #include "longhaul/result.hpp"
@@ -54,7 +55,10 @@ class Socket {
   void clear_errors() const noexcept;
   /// See `Backend`.
   void watch_refusals(bool on) noexcept;
-  std::size_t take_refusals(std::span<SocketAddress> out) noexcept;
+  std::size_t take_refusals(std::span<base::Refusal> out) noexcept;
+  bool watches_refusals() const noexcept { return refusals_.watched; }
+  /// The system did not send to `peer`; kept like what `clear_errors` finds.
+  void note_refusal(const base::Refusal& refusal) const noexcept;
 
  private:
   explicit Socket(Descriptor descriptor) noexcept : descriptor_(std::move(descriptor)) {}
@@ -70,10 +74,11 @@ class Socket {
   std::size_t send_buffer_ = 0;
   bool segmentation_ = false;
 
-  /// Filled where errors are cleared, which is in the middle of reading.
+  /// Filled where errors are cleared, which is in the middle of reading, and by senders.
   struct Refusals {
-    std::array<SocketAddress, 16> addresses{};
+    std::array<base::Refusal, 16> found{};
     std::size_t count = 0;
+    bool watched = false;
   };
   mutable Refusals refusals_;
 };

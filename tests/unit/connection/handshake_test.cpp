@@ -12,6 +12,8 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
+constexpr auto kClosed = base::Hindrance::port_closed;
+
 struct HandshakeTest : testing::Test {
   EndpointConfig endpoint;
   Timestamp now = Timestamp{} + std::chrono::hours(1);
@@ -50,11 +52,11 @@ struct HandshakeTest : testing::Test {
 };
 
 TEST_F(HandshakeTest, refusals_that_repeat_for_a_second_end_an_attempt) {
-  client.on_refusal(now);
-  client.on_refusal(now);
-  client.on_refusal(now + milliseconds(999));
+  client.on_refusal(now, kClosed);
+  client.on_refusal(now, kClosed);
+  client.on_refusal(now + milliseconds(999), kClosed);
   EXPECT_FALSE(client.failure().has_value()) << "many at once are one";
-  client.on_refusal(now + seconds(1));
+  client.on_refusal(now + seconds(1), kClosed);
   ASSERT_TRUE(client.failure().has_value());
   EXPECT_EQ(client.failure()->code, ErrorCode::refused);
   EXPECT_NE(client.failure()->reason.find("nothing listens on UDP port"), std::string::npos);
@@ -62,9 +64,31 @@ TEST_F(HandshakeTest, refusals_that_repeat_for_a_second_end_an_attempt) {
 }
 
 TEST_F(HandshakeTest, two_refusals_are_not_enough_however_far_apart) {
-  client.on_refusal(now);
-  client.on_refusal(now + seconds(2));
+  client.on_refusal(now, kClosed);
+  client.on_refusal(now + seconds(2), kClosed);
   EXPECT_FALSE(client.failure().has_value());
+}
+
+TEST_F(HandshakeTest, what_our_own_system_says_is_believed_the_second_time) {
+  const auto reason_of = [&](base::Hindrance cause) {
+    Handshake hindered(config(Role::client), now);
+    hindered.on_refusal(now, cause);
+    hindered.on_refusal(now, cause);
+    EXPECT_FALSE(hindered.failure().has_value()) << "one flight";
+    hindered.on_refusal(now + milliseconds(250), cause);
+    EXPECT_TRUE(hindered.failure().has_value());
+    return hindered.failure() ? hindered.failure()->reason : "";
+  };
+  EXPECT_NE(reason_of(base::Hindrance::no_route).find("; check `ip route get "), std::string::npos);
+  EXPECT_NE(reason_of(base::Hindrance::forbidden).find("firewall"), std::string::npos);
+}
+
+TEST_F(HandshakeTest, a_deadline_says_what_is_known_by_then) {
+  client.on_refusal(now, kClosed);
+  client.handle_timeout(now + seconds(3600));
+  ASSERT_TRUE(client.failure().has_value());
+  EXPECT_EQ(client.failure()->code, ErrorCode::timed_out) << "one message may be forged";
+  EXPECT_NE(client.failure()->reason.find("nothing listens"), std::string::npos);
 }
 
 TEST_F(HandshakeTest, a_refusal_means_nothing_once_the_server_spoke) {
@@ -72,10 +96,10 @@ TEST_F(HandshakeTest, a_refusal_means_nothing_once_the_server_spoke) {
   const std::vector<std::byte> token(20, std::byte{7});
   retry.header.token = token;
   client.on_long_packet(now, retry);
-  for (int i = 0; i < 10; ++i) client.on_refusal(now + i * seconds(1));
+  for (int i = 0; i < 10; ++i) client.on_refusal(now + i * seconds(1), kClosed);
   EXPECT_FALSE(client.failure().has_value());
   Handshake server(config(Role::server), now);
-  for (int i = 0; i < 10; ++i) server.on_refusal(now + i * seconds(1));
+  for (int i = 0; i < 10; ++i) server.on_refusal(now + i * seconds(1), kClosed);
   EXPECT_FALSE(server.failure().has_value());
 }
 

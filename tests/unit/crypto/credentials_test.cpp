@@ -37,10 +37,10 @@ TEST_F(CredentialsTest, take_what_fits) {
 TEST_F(CredentialsTest, refuse_a_key_of_another_certificate) {
   keys_.private_key_pem = pki_.server.private_key_pem;
   EXPECT_EQ(refusal(keys_),
-            "the private key does not belong to the certificate (CN=client.example); give the key "
-            "it was made with, and put the own certificate first");
+            "the private key does not belong to the own certificate (CN=client.example); give the "
+            "key it was made with, and put the own certificate first");
   keys_.private_key_pem = tests::self_signed({.key = tests::KeyType::ed25519}).private_key_pem;
-  EXPECT_TRUE(refusal(keys_).starts_with("the private key does not belong to the certificate"));
+  EXPECT_TRUE(refusal(keys_).starts_with("the private key does not belong to"));
 }
 
 TEST_F(CredentialsTest, refuse_what_is_no_pem) {
@@ -61,7 +61,7 @@ TEST_F(CredentialsTest, refuse_what_is_no_pem) {
   for (const std::string& text : {std::string(), std::string("hello"), good}) {
     keys_.private_key_pem = text;
     EXPECT_EQ(refusal(keys_),
-              "the private key cannot be read; it must be PEM, -----BEGIN PRIVATE KEY-----");
+              "the private key holds no private key; it must be PEM, -----BEGIN PRIVATE KEY-----");
   }
 }
 
@@ -79,6 +79,28 @@ TEST_F(CredentialsTest, refuse_to_believe_anybody_or_nobody) {
   EXPECT_EQ(refusal(keys_), "taken");
   keys_.ca_pem = "hello";
   EXPECT_TRUE(refusal(keys_).starts_with("the list of CAs holds no certificate"));
+}
+
+TEST_F(CredentialsTest, blame_what_is_wrong_by_the_name_it_was_given) {
+  keys_.certificate_name = "certificate_file a.pem";
+  keys_.private_key_name = "private_key_file a.key";
+  keys_.ca_name = "ca_file ca.pem";
+  CertificateKeys bad = keys_;
+  bad.ca_pem = keys_.private_key_pem;
+  EXPECT_TRUE(refusal(bad).starts_with("ca_file ca.pem holds no certificate"));
+  bad = keys_;
+  bad.certificate_pem = keys_.private_key_pem;
+  EXPECT_TRUE(refusal(bad).starts_with("certificate_file a.pem holds no certificate"));
+  bad = keys_;
+  bad.private_key_pem = keys_.certificate_pem;
+  EXPECT_TRUE(refusal(bad).starts_with("private_key_file a.key holds no private key"));
+  bad = keys_;
+  bad.private_key_pem = pki_.server.private_key_pem;
+  EXPECT_TRUE(refusal(bad).starts_with(
+      "private_key_file a.key does not belong to certificate_file a.pem (CN=client.example)"));
+  bad = keys_;
+  bad.peer_name = std::string("a\0b", 3);
+  EXPECT_TRUE(refusal(bad).starts_with("peer_name "));
 }
 
 TEST_F(CredentialsTest, never_show_the_key_in_an_error) {

@@ -85,8 +85,9 @@ TEST(TlsRefusal, of_an_unknown_ca) {
       "no CA we trust signed the peer's certificate (CN=server.example); add its CA"));
   EXPECT_TRUE(contains(words.client, to_string(test::fingerprint(server)))) << words.client;
   EXPECT_EQ(words.server,
-            "the peer refuses our certificate: it does not trust the CA that signed it; its log "
-            "says more");
+            "the peer refuses our certificate: it does not trust the CA that signed it; give "
+            "another certificate, or have the other end believe this one; its log says what it was "
+            "shown");
   // The client has finished already when it hears of it.
   words =
       refused(test::keys_of(other.issue({}), pki.authority.certificate_pem()), pki.server_keys());

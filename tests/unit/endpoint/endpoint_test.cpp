@@ -51,8 +51,8 @@ TEST_F(EndpointTest, refusals_end_an_attempt_and_nothing_else) {
   Host& server = network.add(2);
   network.connect(client, server);
   EXPECT_FALSE(client.endpoint.connecting());
-  const std::array established{address(2)};
-  const std::array nobody{address(5)};
+  const std::array established{base::Refusal{address(2)}};
+  const std::array nobody{base::Refusal{address(5)}};
   const auto refuse = [&](const auto& from) {
     for (int i = 0; i < 8; ++i) {
       network.run(milliseconds(250));
@@ -62,7 +62,7 @@ TEST_F(EndpointTest, refusals_end_an_attempt_and_nothing_else) {
   };
   refuse(established);
   EXPECT_EQ(client.connections.size(), 1u) << "an established connection believes no ICMP";
-  client.endpoint.connect(network.now, {8, nobody[0], seconds(10)});
+  client.endpoint.connect(network.now, {8, nobody[0].peer, seconds(10)});
   EXPECT_TRUE(client.endpoint.connecting());
   refuse(established);
   EXPECT_EQ(client.connections.size(), 1u) << "the address is another";

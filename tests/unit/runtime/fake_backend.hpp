@@ -70,7 +70,7 @@ class FakeBackend final : public io::Backend {
   io::BackendStats stats() const override { return {}; }
   Timestamp next_release() const override { return release; }
   void watch_refusals(bool on) override { watches.push_back(on); }
-  std::size_t take_refusals(std::span<SocketAddress> out) override {
+  std::size_t take_refusals(std::span<base::Refusal> out) override {
     std::size_t count = 0;
     for (; count < out.size() && !refusals.empty(); ++count) {
       out[count] = refusals.front();
@@ -80,7 +80,7 @@ class FakeBackend final : public io::Backend {
   }
 
   std::deque<std::string> arrivals;
-  std::deque<SocketAddress> refusals;
+  std::deque<base::Refusal> refusals;
   std::vector<bool> watches;
   std::size_t room = 1000;  ///< datagrams it still accepts
   std::vector<std::string> sent;

@@ -86,8 +86,8 @@ TEST_F(WorkerTest, a_burst_of_datagrams_reaches_the_core_in_one_call) {
 }
 
 TEST_F(WorkerTest, refusals_are_asked_for_only_while_somebody_connects) {
-  SocketAddress closed;
-  closed.port = 7;
+  base::Refusal closed;
+  closed.peer.port = 7;
   backend_->refusals = {closed, closed};
   worker_->run_once(at(1));
   EXPECT_TRUE(backend_->watches.empty());

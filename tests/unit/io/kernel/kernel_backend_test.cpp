@@ -67,7 +67,7 @@ class KernelBackendTest : public testing::TestWithParam<Variant> {
 TEST_P(KernelBackendTest, RefusalsAreToldWhileSomebodyAsksForThem) {
   SocketAddress closed = remote_;
   receiver_.reset();
-  std::array<SocketAddress, 16> refused;
+  std::array<base::Refusal, 16> refused;
   const auto ask = [&] {
     Burst burst;
     for (int i = 0; i < 3; ++i) burst.add(closed, 10);
@@ -80,7 +80,8 @@ TEST_P(KernelBackendTest, RefusalsAreToldWhileSomebodyAsksForThem) {
   EXPECT_EQ(ask(), 0U) << "nobody asked";
   sender_->watch_refusals(true);
   ASSERT_GE(ask(), 1U);
-  EXPECT_EQ(refused[0], closed);
+  EXPECT_EQ(refused[0].peer, closed);
+  EXPECT_EQ(refused[0].cause, base::Hindrance::port_closed);
   EXPECT_EQ(sender_->take_refusals(refused), 0U) << "each once";
   for (int i = 0; i < 20; ++i) ask();
   // What is not taken is bounded, and going away leaves nothing behind.

@@ -177,6 +177,30 @@ TEST_F(MmsgEngineTest, ARefusalOfAnEarlierDatagramDoesNotCostThisOne) {
   expect_arrived(burst, {0, 1, 2});
 }
 
+TEST_F(MmsgEngineTest, WhoCannotBeReachedIsToldOnceTheSystemHasSaidItTwice) {
+  std::array<base::Refusal, 4> refused;
+  const Burst burst = growing(2);
+  script() = {{.error = ENETUNREACH}};
+  EXPECT_EQ(engine_.transmit(burst.datagrams()), 2U);
+  socket_.watch_refusals(true);
+  EXPECT_EQ(socket_.take_refusals(refused), 0U) << "nobody watched";
+  const std::uint64_t errors = engine_.stats().send_errors;
+  script() = {{.error = EHOSTUNREACH}};
+  EXPECT_EQ(engine_.transmit(burst.datagrams()), 2U);
+  EXPECT_EQ(engine_.stats().send_errors, errors) << "an ICMP message about an earlier datagram";
+  EXPECT_EQ(socket_.take_refusals(refused), 0U);
+  script() = {{.error = ENETUNREACH}, {.error = ENETUNREACH}, {.error = EPERM}, {.error = EPERM}};
+  EXPECT_EQ(engine_.transmit(burst.datagrams()), 2U);
+  ASSERT_EQ(socket_.take_refusals(refused), 2U);
+  EXPECT_EQ(refused[0].peer, remote_);
+  EXPECT_EQ(refused[0].cause, base::Hindrance::no_route);
+  EXPECT_EQ(refused[1].cause, base::Hindrance::forbidden);
+  script() = {{.error = EINVAL}, {.error = ENETUNREACH}, {.error = ENETUNREACH}};
+  engine_.transmit(burst.datagrams());
+  socket_.watch_refusals(false);
+  EXPECT_EQ(socket_.take_refusals(refused), 0U) << "going away leaves nothing behind";
+}
+
 TEST_F(MmsgEngineTest, ARefusalThatRepeatsIsNotRepeatedForEver) {
   script() = {{.error = ECONNREFUSED}, {.error = ECONNREFUSED}};
   const Burst burst = growing(3);
