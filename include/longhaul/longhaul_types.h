@@ -200,9 +200,9 @@ typedef struct longhaul_endpoint_config {
   int32_t worker_cpu;             ///< core of the worker; default -1: the scheduler's choice
   uint8_t dscp[4];                ///< of each class, 0 to 63; default 48, 34, 10, 1
   uint32_t validate_addresses;    ///< 1 (default): new clients prove their address first; or 0
-  uint32_t use_seed;              ///< 1: `seed` counts; default 0: the system's randomness
+  uint32_t use_seed;              ///< 1: `seed` counts; default 0: from the system
   uint32_t handshakes_max_per_source;  ///< under way from one address; more wait; default 64
-  uint64_t seed;                       ///< of connection IDs, tokens and reserved bits
+  uint64_t seed;                       ///< of injected faults; keys and IDs never follow it
   const void* stateless_reset_key;     ///< NULL (default): random
   uint64_t stateless_reset_key_bytes;  ///< its length
   const longhaul_faults* inject;       ///< NULL (default): none

@@ -46,8 +46,8 @@ Duration heartbeat(const EndpointConfig& endpoint) {
 Connection::Connection(const ConnectionConfig& config, Timestamp now,
                        std::deque<transfer::Event>& events, DropCounts& drops)
     : config_(config),
-      random_(config.seed),
-      life_{Handshake(config, now),
+      random_(config.entropy),
+      life_{Handshake(config, random_, now),
             Liveness(now, heartbeat(*config.endpoint), config.endpoint->peer_timeout),
             {},
             false},
@@ -56,6 +56,7 @@ Connection::Connection(const ConnectionConfig& config, Timestamp now,
       protection_(std::make_unique<crypto::CrcProtection>(config.payload_mode)),
       senders_({config.id, control_.frames, events}, own_limits(config)),
       receivers_({config.id, control_.frames, events}, own_limits(config)) {
+  config_.entropy = {};
   shared_.events = &events;
   shared_.drops = &drops;
   counts_.limit_since = now;
@@ -66,7 +67,7 @@ void Connection::on_established(Timestamp now) {
   if (life_.handshake.secure()) {
     protection_ =
         std::make_unique<crypto::AeadProtection>(life_.handshake.secrets(), config_.aead_limits);
-    for (const TrafficClass c : Spaces::kAll) spaces_.send(c).skip_numbers(random_.next());
+    for (const TrafficClass c : Spaces::kAll) spaces_.send(c).skip_numbers(random_);
     // A client that finished the handshake has received what was sent to its address.
     config_.address_validated = true;
   }

@@ -14,7 +14,6 @@
 
 #include "lib/base/assert.hpp"
 #include "lib/base/datagram.hpp"
-#include "lib/base/random.hpp"
 #include "lib/connection/acknowledger.hpp"
 #include "lib/connection/closing.hpp"
 #include "lib/connection/handshake.hpp"
@@ -24,6 +23,7 @@
 #include "lib/connection/spaces.hpp"
 #include "lib/connection/tail_markers.hpp"
 #include "lib/crypto/packet_protection.hpp"
+#include "lib/crypto/secret_random.hpp"
 #include "lib/path/path.hpp"
 #include "lib/path/path_validator.hpp"
 #include "lib/recovery/reliable_frames.hpp"
@@ -153,7 +153,7 @@ class Connection {
   Duration probe_interval_max() const noexcept;
 
   ConnectionConfig config_;
-  base::Random random_;
+  crypto::SecretRandom random_;
   Life life_;
   path::Path path_;
   path::PathValidator validator_;

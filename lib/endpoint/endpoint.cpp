@@ -13,12 +13,6 @@
 namespace longhaul::endpoint {
 namespace {
 
-std::array<std::byte, 32> random_key(base::Random& random) {
-  std::array<std::byte, 32> key;
-  for (std::byte& byte : key) byte = static_cast<std::byte>(random.next());
-  return key;
-}
-
 constexpr std::string_view kGone = "the connection is closed";
 
 }  // namespace
@@ -26,11 +20,13 @@ constexpr std::string_view kGone = "the connection is closed";
 Endpoint::Impl::Impl(const EndpointConfig& endpoint_config, const Environment& endpoint_environment)
     : config(endpoint_config),
       environment(endpoint_environment),
-      random_(environment.seed),
-      address_validation_(random_key(random_)),
+      random_(environment.entropy),
+      address_validation_(random_.secret().bytes()),
       reset_hash_(config.stateless_reset_key.empty()
-                      ? crypto::KeyedHash(random_key(random_))
-                      : crypto::KeyedHash(std::string_view(config.stateless_reset_key))) {}
+                      ? crypto::KeyedHash(random_.secret().bytes())
+                      : crypto::KeyedHash(std::string_view(config.stateless_reset_key))) {
+  environment.entropy = {};
+}
 
 wire::ResetToken Endpoint::Impl::reset_token(std::uint32_t cid) const {
   const std::array bytes{static_cast<std::byte>(cid >> 24), static_cast<std::byte>(cid >> 16),
@@ -45,7 +41,7 @@ connection::ConnectionConfig Endpoint::Impl::new_connection(const SocketAddress&
   } while (result.own_cid == 0 || connections.has_cid(result.own_cid));
   result.remote = remote;
   result.reset_token = reset_token(result.own_cid);
-  result.seed = random_.next();
+  result.entropy = random_.secret();
   result.endpoint = &config;
   result.make_controller = environment.make_controller;
   result.payload_mode = environment.payload_mode;

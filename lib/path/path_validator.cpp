@@ -7,7 +7,7 @@ constexpr std::uint64_t kAmplificationFactor = 3;  // RFC 9000 §8.1
 }
 
 void PathValidator::on_new_address(Timestamp now, const SocketAddress& address, std::size_t bytes,
-                                   Duration pto, base::Random& random) {
+                                   Duration pto, base::RandomSource& random) {
   if (!active_ || candidate_ != address) {
     active_ = true;
     candidate_ = address;

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "lib/base/random.hpp"
+#include "lib/base/random_source.hpp"
 #include "longhaul/address.hpp"
 #include "longhaul/time.hpp"
 
@@ -17,7 +17,7 @@ class PathValidator {
  public:
   /// A valid packet with a new highest number came from `address`.
   void on_new_address(Timestamp now, const SocketAddress& address, std::size_t bytes, Duration pto,
-                      base::Random& random);
+                      base::RandomSource& random);
   /// A challenge of `bytes` to send now, if any.
   struct Challenge {
     SocketAddress to;

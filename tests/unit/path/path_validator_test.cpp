@@ -5,6 +5,8 @@
 
 #include <set>
 
+#include "tests/support/seeded_source.hpp"
+
 namespace longhaul::path {
 namespace {
 
@@ -14,7 +16,7 @@ constexpr Duration kPto = milliseconds(100);
 
 struct PathValidatorTest : testing::Test {
   PathValidator validator;
-  base::Random random{1};
+  tests::SeededSource random{1};
   Timestamp now = Timestamp{} + std::chrono::seconds(1);
   SocketAddress somewhere = *SocketAddress::parse("192.0.2.1", 1);
   SocketAddress elsewhere = *SocketAddress::parse("192.0.2.2", 1);
@@ -51,7 +53,7 @@ TEST_F(PathValidatorTest, another_answer_confirms_nothing) {
 
 TEST_F(PathValidatorTest, an_answer_nobody_asked_for_yet_confirms_nothing) {
   hear_from(somewhere);
-  base::Random same(1);
+  tests::SeededSource same(1);
   EXPECT_FALSE(validator.on_response(same.next()).has_value());
 }
 
