@@ -240,6 +240,7 @@ void Connection::handle_timeout(Timestamp now) {
   }
   senders_.handle_timeout(now, 3 * path_.rtt().pto());
   receivers_.handle_timeout(now);
+  follow_peer(now);
   path_.mtu().handle_timeout(now);
   if (path_.mtu().take_changed()) apply_mtu_change(now);
   check_poison(now, scope);

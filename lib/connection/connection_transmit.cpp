@@ -78,7 +78,8 @@ std::size_t Connection::poll_transmit(Timestamp now, std::span<base::TxDatagram>
     if (life_.handshake.confirmed() && may_speak()) {
       while (transmit_control(now, burst)) {
       }
-      transmit_challenge(now, burst);
+      while (transmit_challenge(now, burst)) {
+      }
       transmit_probe(now, burst);
       transmit_data(now, burst);
       transmit_markers(now, burst);
@@ -216,14 +217,14 @@ bool Connection::transmit_control(Timestamp now, Burst& burst) {
   return true;
 }
 
-void Connection::transmit_challenge(Timestamp now, Burst& burst) {
-  if (burst.full() || now < validator_.next_timeout()) return;
+bool Connection::transmit_challenge(Timestamp now, Burst& burst) {
+  if (burst.full() || now < validator_.next_timeout()) return false;
   base::TxDatagram& slot = burst.slots[burst.used];
   const std::size_t begin = wire::kControlHeaderBytes + protection_->overhead();
   wire::PathChallenge frame;
   const std::size_t size = begin + wire::write_frame(frame, slot.head.subspan(begin));
   const auto challenge = validator_.poll_challenge(now, size);
-  if (!challenge) return;
+  if (!challenge) return false;
   begin_packet(slot, wire::PacketType::control, TrafficClass::control, nullptr);
   frame.data = challenge->data;
   wire::write_frame(frame, slot.head.subspan(begin));
@@ -231,6 +232,7 @@ void Connection::transmit_challenge(Timestamp now, Burst& burst) {
   packet.outstanding = true;
   finish_control(now, burst, TrafficClass::control, size, packet);
   slot.remote = challenge->to;
+  return true;
 }
 
 void Connection::transmit_probe(Timestamp now, Burst& burst) {

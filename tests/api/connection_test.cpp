@@ -59,6 +59,7 @@ class Nat {
 
   SocketAddress inside() const { return loopback(port_of(inside_)); }
   SocketAddress outside() const { return loopback(port_of(outside_[used_])); }
+  /// The old port is dead from then on.
   void rebind() { used_ = 1; }
 
  private:
@@ -88,8 +89,8 @@ class Nat {
         socklen_t size = sizeof from;
         const ssize_t got = ::recvfrom(side.fd, data.data(), data.size(), 0,
                                        reinterpret_cast<sockaddr*>(&from), &size);
-        if (got < 0) continue;
         const bool outward = side.fd == inside_;
+        if (got < 0 || (!outward && side.fd != outside_[used_])) continue;
         if (outward) client = from;
         const sockaddr_in& to = outward ? server_ : client;
         ::sendto(outward ? outside_[used_] : inside_, data.data(), static_cast<std::size_t>(got), 0,
