@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "lib/base/assert.hpp"
+#include "lib/connection/budget.hpp"
 #include "lib/crypto/aead_protection.hpp"
 #include "lib/crypto/crc_protection.hpp"
 #include "lib/crypto/keyed_hash.hpp"
@@ -52,7 +53,7 @@ Connection::Connection(const ConnectionConfig& config, Timestamp now,
             {},
             false},
       path_(path_config(config), kInitialRtt),
-      spaces_(path_.serial()),
+      spaces_(path_.serial(), runs_max(*config.endpoint)),
       protection_(std::make_unique<crypto::CrcProtection>(config.payload_mode)),
       senders_({config.id, control_.frames, events}, own_limits(config)),
       receivers_({config.id, control_.frames, events}, own_limits(config)) {

@@ -28,6 +28,8 @@ constexpr Duration kAckDelayMax = std::chrono::microseconds(500);
 constexpr Duration kAckSpacingMax = std::chrono::microseconds(50);
 // A burst of a slow sender is worth an ACK at once: the visit is paid already.
 constexpr std::uint32_t kAckPackets = 10;
+// As often as floors, which shorten the lists.
+constexpr std::int64_t kListsPerRtt = 4;
 // DESIGN §5 allows max(2 RTT, 250 ms) between probes. They cost 15 bytes: one a round trip keeps a
 // connection alive through 90 % loss of what comes back.
 constexpr Duration kProbeIntervalMin = std::chrono::milliseconds(25);
@@ -60,7 +62,7 @@ recovery::RepeatTiming Connection::repeat_timing() const noexcept {
 recovery::AckTiming Connection::ack_timing() const noexcept {
   const Duration rtt = path_.rtt().smoothed();
   return {std::clamp(rtt / 16, kAckDelayMin, kAckDelayMax), std::min(rtt / 8, kAckSpacingMax),
-          kAckPackets};
+          kAckPackets, rtt / kListsPerRtt};
 }
 
 Duration Connection::probe_interval_max() const noexcept {
