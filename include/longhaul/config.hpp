@@ -69,7 +69,7 @@ struct EndpointConfig {
   std::uint64_t eager_max = 64u << 10;
   /// Transfers outstanding per connection and direction, posted or announced.
   std::uint32_t transfers_max = 32768;
-  /// Connections of the endpoint.
+  /// Connections of the endpoint, 1 to 2^24.
   std::uint32_t connections_max = 1024;
   /// Completions waiting for `poll()` before back-pressure; a power of two.
   std::uint32_t completions_max = 65536;

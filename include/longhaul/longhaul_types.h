@@ -195,7 +195,7 @@ typedef struct longhaul_endpoint_config {
   uint64_t eager_budget;          ///< bytes for transfers nobody posted for; default 4 MiB
   uint64_t eager_max;             ///< largest eager transfer, bytes; default 64 KiB
   uint32_t transfers_max;         ///< a connection and direction; default 32768
-  uint32_t connections_max;       ///< default 1024
+  uint32_t connections_max;       ///< 1 to 2^24; default 1024
   uint32_t completions_max;       ///< waiting for poll; a power of two; default 65536
   int32_t worker_cpu;             ///< core of the worker; default -1: the scheduler's choice
   uint8_t dscp[4];                ///< of each class, 0 to 63; default 48, 34, 10, 1
