@@ -14,7 +14,7 @@ namespace longhaul::crypto {
 
 /// Generator for what leaves the machine and for keys: AES-256-CTR with fast key erasure, so that
 /// its output tells neither what comes next nor, to who reads the memory, what came before. Equal
-/// entropy gives equal numbers. Draws cost some ten nanoseconds and do not allocate.
+/// entropy gives equal numbers. Draws cost some twenty nanoseconds and do not allocate.
 class SecretRandom final : public base::RandomSource {
  public:
   explicit SecretRandom(const Secret& entropy);
