@@ -348,7 +348,7 @@ constexpr std::array kFlags{
          [](Options& o, std::string_view v) {
            return store(o.inject.duplicate, parse_probability(v));
          }},
-    Flag{kFaults, '\0', "seed", "N", "seed of faults, connection IDs and test data (random)",
+    Flag{kFaults, '\0', "seed", "N", "seed of faults and test data (random)",
          [](Options& o, std::string_view v) {
            return store(o.seed, parse_number(v, std::numeric_limits<std::uint64_t>::max()));
          }},

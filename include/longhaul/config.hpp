@@ -69,7 +69,7 @@ struct EndpointConfig {
   std::uint64_t eager_max = 64u << 10;
   /// Transfers outstanding per connection and direction, posted or announced.
   std::uint32_t transfers_max = 32768;
-  /// Connections of the endpoint.
+  /// Connections of the endpoint, 1 to 2^24.
   std::uint32_t connections_max = 1024;
   /// Completions waiting for `poll()` before back-pressure; a power of two.
   std::uint32_t completions_max = 65536;
@@ -109,7 +109,9 @@ struct EndpointConfig {
   std::uint32_t handshakes_max_per_source = 64;
   /// Key of stateless resets, so that they survive a restart; empty = random per endpoint.
   std::string stateless_reset_key;
-  /// Seed of connection IDs, tokens and reserved bits; none = from the system.
+  /// Seed of the faults injected below; none = from the system. Keys, tokens, connection IDs and
+  /// whatever else a stranger must not foresee come from the system all the same; only in a
+  /// simulation does the seed make them too.
   std::optional<std::uint64_t> seed;
 
   /// Faults injected into every datagram this endpoint sends (for tests and `--inject-*`).

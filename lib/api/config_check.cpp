@@ -19,6 +19,8 @@ constexpr std::uint32_t kIpPacketMax = 65535;
 // Packet numbers travel as 32 bits; a window has to stay below half of that.
 constexpr std::uint64_t kPacketsInFlightMax = std::uint64_t{1} << 31;
 constexpr unsigned kDscpMax = 63;
+// The queue of those to be accepted has a place for each: 24 bytes, so 384 MiB.
+constexpr std::uint32_t kConnectionsMax = std::uint32_t{1} << 24;
 // Longer ones are typing errors, and sums of times stay far from overflowing.
 constexpr Duration kTimeMax = std::chrono::hours(24);
 constexpr Duration kPeerTimeoutMin = std::chrono::milliseconds(5);
@@ -95,7 +97,10 @@ Result<void> check_times(const EndpointConfig& config) {
 
 Result<void> check_tables(const EndpointConfig& config) {
   if (config.transfers_max == 0) return invalid("transfers_max has to be above zero");
-  if (config.connections_max == 0) return invalid("connections_max has to be above zero");
+  if (config.connections_max == 0 || config.connections_max > kConnectionsMax) {
+    return invalid("connections_max is " + std::to_string(config.connections_max) +
+                   ", but has to be from 1 to " + std::to_string(kConnectionsMax));
+  }
   if (config.handshakes_max_per_source == 0) {
     return invalid("handshakes_max_per_source has to be above zero, or nobody gets in");
   }

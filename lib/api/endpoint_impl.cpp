@@ -16,6 +16,7 @@
 #include "lib/api/backend_factory.hpp"
 #include "lib/api/entry.hpp"
 #include "lib/api/wipe.hpp"
+#include "lib/crypto/secret_random.hpp"
 #include "lib/endpoint/endpoint.hpp"
 
 namespace longhaul::api {
@@ -36,12 +37,14 @@ constexpr std::size_t kMailbox = 16384;
 constexpr std::size_t kSimulatedMailbox = 1024;
 constexpr const char* kWorkerName = "longhaul-0";
 
-Result<std::uint64_t> system_seed() {
-  std::uint64_t seed = 0;
-  if (getrandom(&seed, sizeof seed, 0) != sizeof seed) {
-    return fail(ErrorCode::system, "the system gives no random seed; set config.seed", errno);
+Result<crypto::Secret> system_entropy() {
+  crypto::Secret entropy;
+  const auto bytes = entropy.writable();
+  if (getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) {
+    return fail(ErrorCode::system, "the system gives no random bytes; allow the process getrandom",
+                errno);
   }
-  return seed;
+  return entropy;
 }
 
 Duration linger_of(const EndpointConfig::InjectedFaults& inject) {
@@ -64,15 +67,17 @@ Result<std::shared_ptr<EndpointImpl>> EndpointImpl::open(EndpointConfig config) 
     auto keys = load_credentials(config, checked->security);
     if (!keys) return tl::unexpected(keys.error());
     wipe(config.psk);
-    const auto seed = config.seed ? Result<std::uint64_t>(*config.seed) : system_seed();
-    if (!seed) return tl::unexpected(seed.error());
+    auto entropy = system_entropy();
+    if (!entropy) return tl::unexpected(entropy.error());
+    crypto::SecretRandom random(*entropy);
+    const std::uint64_t seed = config.seed.value_or(random.next());
     auto backend = open_backend(config);
     if (!backend) return tl::unexpected(backend.error());
 
     Foundation foundation;
-    foundation.backend = with_faults(std::move(*backend), config, *seed, foundation.payload_mode);
+    foundation.backend = with_faults(std::move(*backend), config, seed, foundation.payload_mode);
     foundation.clock = std::make_shared<runtime::MachineClock>();
-    foundation.seed = *seed;
+    foundation.entropy = random.secret();
     foundation.keys = std::move(*keys);
     return start(std::move(config), *checked, std::move(foundation));
   } catch (const std::bad_alloc&) {
@@ -109,10 +114,9 @@ EndpointImpl::EndpointImpl(EndpointConfig config, const CheckedConfig& checked,
       std::bit_ceil(std::clamp(config_.transfers_max, kBucketsMin, kBucketsMax));
   router_ = std::make_unique<EventRouter>(*this, completions_, accepts_, logger_, buckets);
 
-  endpoint::Environment environment;
+  endpoint::Environment environment(foundation.entropy);
   environment.make_controller = checked.make_controller;
   environment.payload_mode = foundation.payload_mode;
-  environment.seed = foundation.seed;
   environment.datagram_max = largest_datagram(config_, *foundation.backend);
   environment.departure_times = foundation.backend->capabilities().departure_times;
   environment.family = local_.family;

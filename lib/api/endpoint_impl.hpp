@@ -16,6 +16,7 @@
 #include "lib/api/event_router.hpp"
 #include "lib/api/logger.hpp"
 #include "lib/api/region_table.hpp"
+#include "lib/crypto/secrets.hpp"
 #include "lib/io/backend.hpp"
 #include "lib/runtime/clock.hpp"
 #include "lib/runtime/fork_guard.hpp"
@@ -45,7 +46,7 @@ class Driver {
 struct Foundation {
   std::unique_ptr<io::Backend> backend;
   std::shared_ptr<const runtime::Clock> clock;
-  std::uint64_t seed = 0;
+  crypto::Secret entropy;  ///< see endpoint::Environment
   LoadedCredentials keys;
   base::PayloadMode payload_mode = base::PayloadMode::bytes;
   std::shared_ptr<Driver> driver;  ///< none: a worker thread, or the caller

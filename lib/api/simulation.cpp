@@ -10,6 +10,7 @@
 #include "lib/api/endpoint_impl.hpp"
 #include "lib/api/wipe.hpp"
 #include "lib/base/random.hpp"
+#include "lib/crypto/secret_random.hpp"
 #include "lib/io/sim/due_heap.hpp"
 #include "lib/runtime/clock.hpp"
 
@@ -121,8 +122,9 @@ Result<Endpoint> Simulation::Impl::open(sim::HostId host, EndpointConfig config)
 
   const std::uint64_t drawn = seeds_.next();
   Foundation foundation;
-  foundation.seed = config.seed.value_or(drawn);
-  foundation.backend = with_faults(std::move(*backend), config, foundation.seed, mode_);
+  const std::uint64_t seed = config.seed.value_or(drawn);
+  foundation.entropy = crypto::simulated_entropy(seed);
+  foundation.backend = with_faults(std::move(*backend), config, seed, mode_);
   foundation.clock = clock_;
   foundation.payload_mode = mode_;
   foundation.keys = std::move(*keys);

@@ -37,6 +37,7 @@ std::size_t Acknowledger::write_acks(Timestamp now, Spaces& spaces, std::span<st
     const std::size_t size = wire::write_ack_prefix(ack, out.subspan(used), covered);
     if (size == 0) return used;
     used += size;
+    space.spend(size);
     if (!continues) space.end_ack(now);
     rest_.reset();
     if (covered < ack.largest) {

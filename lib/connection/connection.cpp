@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "lib/base/assert.hpp"
+#include "lib/connection/budget.hpp"
 #include "lib/crypto/aead_protection.hpp"
 #include "lib/crypto/crc_protection.hpp"
 #include "lib/crypto/keyed_hash.hpp"
@@ -46,16 +47,17 @@ Duration heartbeat(const EndpointConfig& endpoint) {
 Connection::Connection(const ConnectionConfig& config, Timestamp now,
                        std::deque<transfer::Event>& events, DropCounts& drops)
     : config_(config),
-      random_(config.seed),
-      life_{Handshake(config, now),
+      random_(config.entropy),
+      life_{Handshake(config, random_, now),
             Liveness(now, heartbeat(*config.endpoint), config.endpoint->peer_timeout),
             {},
             false},
       path_(path_config(config), kInitialRtt),
-      spaces_(path_.serial()),
+      spaces_(path_.serial(), runs_max(*config.endpoint)),
       protection_(std::make_unique<crypto::CrcProtection>(config.payload_mode)),
       senders_({config.id, control_.frames, events}, own_limits(config)),
       receivers_({config.id, control_.frames, events}, own_limits(config)) {
+  config_.entropy = {};
   shared_.events = &events;
   shared_.drops = &drops;
   counts_.limit_since = now;
@@ -66,7 +68,7 @@ void Connection::on_established(Timestamp now) {
   if (life_.handshake.secure()) {
     protection_ =
         std::make_unique<crypto::AeadProtection>(life_.handshake.secrets(), config_.aead_limits);
-    for (const TrafficClass c : Spaces::kAll) spaces_.send(c).skip_numbers(random_.next());
+    for (const TrafficClass c : Spaces::kAll) spaces_.send(c).skip_numbers(random_);
     // A client that finished the handshake has received what was sent to its address.
     config_.address_validated = true;
   }
@@ -242,6 +244,7 @@ void Connection::handle_timeout(Timestamp now) {
   }
   senders_.handle_timeout(now, 3 * path_.rtt().pto());
   receivers_.handle_timeout(now);
+  follow_peer(now);
   path_.mtu().handle_timeout(now);
   if (path_.mtu().take_changed()) apply_mtu_change(now);
   check_poison(now, scope);

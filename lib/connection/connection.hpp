@@ -14,7 +14,6 @@
 
 #include "lib/base/assert.hpp"
 #include "lib/base/datagram.hpp"
-#include "lib/base/random.hpp"
 #include "lib/connection/acknowledger.hpp"
 #include "lib/connection/closing.hpp"
 #include "lib/connection/handshake.hpp"
@@ -24,6 +23,7 @@
 #include "lib/connection/spaces.hpp"
 #include "lib/connection/tail_markers.hpp"
 #include "lib/crypto/packet_protection.hpp"
+#include "lib/crypto/secret_random.hpp"
 #include "lib/path/path.hpp"
 #include "lib/path/path_validator.hpp"
 #include "lib/recovery/reliable_frames.hpp"
@@ -117,12 +117,12 @@ class Connection {
   // connection_receive.cpp
   void handle_short(Timestamp now, const base::RxDatagram& datagram,
                     const wire::ShortHeader& header, std::uint64_t number);
-  bool handle_frames(Timestamp now, std::span<const std::byte> frames, bool& ack_eliciting,
-                     bool& ping);
-  bool handle_frame(Timestamp now, const wire::Frame& frame);
+  bool handle_frames(Timestamp now, const SocketAddress& from, std::span<const std::byte> frames,
+                     bool& ack_eliciting, bool& ping);
+  bool handle_frame(Timestamp now, const SocketAddress& from, const wire::Frame& frame);
   bool handle_ack(Timestamp now, const wire::Ack& ack);
   Duration all_sent_grace() const noexcept;
-  void on_moved(const SocketAddress& address);
+  void follow_peer(Timestamp now);
   void settle(Timestamp now, TrafficClass c, const recovery::AckOutcome& outcome);
   void settle_lost(Timestamp now, std::span<const recovery::Settled> lost,
                    path::Path::Settlement& sums);
@@ -132,7 +132,7 @@ class Connection {
   void transmit_handshake(Timestamp now, Burst& burst);
   void transmit_close(Timestamp now, Burst& burst);
   bool transmit_control(Timestamp now, Burst& burst);
-  void transmit_challenge(Timestamp now, Burst& burst);
+  bool transmit_challenge(Timestamp now, Burst& burst);
   void transmit_probe(Timestamp now, Burst& burst);
   void transmit_markers(Timestamp now, Burst& burst);
   void transmit_data(Timestamp now, Burst& burst);
@@ -153,7 +153,7 @@ class Connection {
   Duration probe_interval_max() const noexcept;
 
   ConnectionConfig config_;
-  base::Random random_;
+  crypto::SecretRandom random_;
   Life life_;
   path::Path path_;
   path::PathValidator validator_;

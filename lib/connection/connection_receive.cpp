@@ -63,14 +63,15 @@ void Connection::handle_short(Timestamp now, const base::RxDatagram& datagram,
   if (!space.is_new(number)) return shared_.drop(DropReason::duplicate_packet);
   // Only the newest packet moves anything: a late one may still come from the old address.
   if (datagram.remote != path_.remote() && number + 1 > space.largest() + 1)
-    validator_.on_new_address(now, datagram.remote, datagram.size(), path_.rtt().pto(), random_);
+    validator_.on_new_address(now, datagram.remote, path_.remote(), datagram.size(),
+                              path_.rtt().pto(), random_);
 
   const auto body =
       datagram.data.subspan(wire::header_bytes(header.type) + protection_->overhead());
   recovery::ReceiveSpace::Arrival arrival{number, datagram.size(), datagram.ecn, true, false};
   if (header.type == wire::PacketType::control) {
     bool ping = false;
-    if (!handle_frames(now, body, arrival.ack_eliciting, ping)) {
+    if (!handle_frames(now, datagram.remote, body, arrival.ack_eliciting, ping)) {
       shared_.drop(DropReason::malformed_frame);
       return end_and_tell(now, Status::closed, wire::CloseCode::protocol_violation,
                           "the peer broke the protocol");
@@ -90,8 +91,8 @@ void Connection::handle_short(Timestamp now, const base::RxDatagram& datagram,
   space.on_received(now, arrival, ack_timing());
 }
 
-bool Connection::handle_frames(Timestamp now, std::span<const std::byte> frames,
-                               bool& ack_eliciting, bool& ping) {
+bool Connection::handle_frames(Timestamp now, const SocketAddress& from,
+                               std::span<const std::byte> frames, bool& ack_eliciting, bool& ping) {
   ack_eliciting = false;
   wire::FrameReader reader(frames, shared_.gaps);
   while (const auto frame = reader.next()) {
@@ -100,7 +101,7 @@ bool Connection::handle_frames(Timestamp now, std::span<const std::byte> frames,
                        std::holds_alternative<wire::ConnectionClose>(*frame);
     ack_eliciting = ack_eliciting || !quiet;
     ping = ping || std::holds_alternative<wire::Ping>(*frame);
-    if (!handle_frame(now, *frame)) return false;
+    if (!handle_frame(now, from, *frame)) return false;
     if (!life_.closing.is_open()) return true;
   }
   return !reader.failed();
@@ -117,7 +118,7 @@ Overloaded(Handlers...) -> Overloaded<Handlers...>;
 
 }  // namespace
 
-bool Connection::handle_frame(Timestamp now, const wire::Frame& frame) {
+bool Connection::handle_frame(Timestamp now, const SocketAddress& from, const wire::Frame& frame) {
   return std::visit(
       Overloaded{
           [](const wire::Ping&) { return true; },
@@ -141,9 +142,8 @@ bool Connection::handle_frame(Timestamp now, const wire::Frame& frame) {
             return true;
           },
           [&](const wire::PathResponse& response) {
-            if (const auto address = validator_.on_response(response.data)) {
-              on_moved(*address);
-            }
+            validator_.on_response(now, from, response.data);
+            follow_peer(now);
             return true;
           },
           [](const wire::Handshake& stream) { return stream.data.empty(); },
@@ -161,13 +161,15 @@ bool Connection::handle_frame(Timestamp now, const wire::Frame& frame) {
       frame);
 }
 
-void Connection::on_moved(const SocketAddress& address) {
-  path_.set_remote(address);
+void Connection::follow_peer(Timestamp now) {
+  const auto address = validator_.take_decision(now);
+  if (!address) return;
+  path_.set_remote(*address);
   ++counts_.migrations;
   transfer::ConnectionEvent event;
   event.kind = transfer::ConnectionEvent::Kind::moved;
   event.connection = config_.id;
-  event.remote = address;
+  event.remote = *address;
   shared_.events->emplace_back(std::move(event));
 }
 

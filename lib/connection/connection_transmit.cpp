@@ -28,6 +28,8 @@ constexpr Duration kAckDelayMax = std::chrono::microseconds(500);
 constexpr Duration kAckSpacingMax = std::chrono::microseconds(50);
 // A burst of a slow sender is worth an ACK at once: the visit is paid already.
 constexpr std::uint32_t kAckPackets = 10;
+// As often as floors, which shorten the lists.
+constexpr std::int64_t kListsPerRtt = 4;
 // DESIGN §5 allows max(2 RTT, 250 ms) between probes. They cost 15 bytes: one a round trip keeps a
 // connection alive through 90 % loss of what comes back.
 constexpr Duration kProbeIntervalMin = std::chrono::milliseconds(25);
@@ -60,7 +62,7 @@ recovery::RepeatTiming Connection::repeat_timing() const noexcept {
 recovery::AckTiming Connection::ack_timing() const noexcept {
   const Duration rtt = path_.rtt().smoothed();
   return {std::clamp(rtt / 16, kAckDelayMin, kAckDelayMax), std::min(rtt / 8, kAckSpacingMax),
-          kAckPackets};
+          kAckPackets, rtt / kListsPerRtt};
 }
 
 Duration Connection::probe_interval_max() const noexcept {
@@ -78,7 +80,8 @@ std::size_t Connection::poll_transmit(Timestamp now, std::span<base::TxDatagram>
     if (life_.handshake.confirmed() && may_speak()) {
       while (transmit_control(now, burst)) {
       }
-      transmit_challenge(now, burst);
+      while (transmit_challenge(now, burst)) {
+      }
       transmit_probe(now, burst);
       transmit_data(now, burst);
       transmit_markers(now, burst);
@@ -216,14 +219,14 @@ bool Connection::transmit_control(Timestamp now, Burst& burst) {
   return true;
 }
 
-void Connection::transmit_challenge(Timestamp now, Burst& burst) {
-  if (burst.full() || now < validator_.next_timeout()) return;
+bool Connection::transmit_challenge(Timestamp now, Burst& burst) {
+  if (burst.full() || now < validator_.next_timeout()) return false;
   base::TxDatagram& slot = burst.slots[burst.used];
   const std::size_t begin = wire::kControlHeaderBytes + protection_->overhead();
   wire::PathChallenge frame;
   const std::size_t size = begin + wire::write_frame(frame, slot.head.subspan(begin));
   const auto challenge = validator_.poll_challenge(now, size);
-  if (!challenge) return;
+  if (!challenge) return false;
   begin_packet(slot, wire::PacketType::control, TrafficClass::control, nullptr);
   frame.data = challenge->data;
   wire::write_frame(frame, slot.head.subspan(begin));
@@ -231,6 +234,7 @@ void Connection::transmit_challenge(Timestamp now, Burst& burst) {
   packet.outstanding = true;
   finish_control(now, burst, TrafficClass::control, size, packet);
   slot.remote = challenge->to;
+  return true;
 }
 
 void Connection::transmit_probe(Timestamp now, Burst& burst) {

@@ -54,14 +54,14 @@ std::string host_of(const SocketAddress& address) {
 
 }  // namespace
 
-Handshake::Handshake(const ConnectionConfig& config, Timestamp now)
+Handshake::Handshake(const ConnectionConfig& config, base::RandomSource& random, Timestamp now)
     : role_(config.role),
       own_cid_(config.own_cid),
       peer_cid_(config.peer_cid),
       attempt_(config.attempt),
       address_validated_(config.address_validated),
       credentials_(config.credentials),
-      random_(config.seed ^ 0x68616e647368616b),
+      random_(random),
       peer_name_(to_string(config.remote)),
       peer_host_(host_of(config.remote)),
       peer_where_(fmt::format("UDP port {} of {}", config.remote.port, peer_host_)),

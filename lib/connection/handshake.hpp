@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "lib/base/datagram.hpp"
-#include "lib/base/random.hpp"
+#include "lib/base/random_source.hpp"
 #include "lib/connection/handshake_stream.hpp"
 #include "lib/connection/identity.hpp"
 #include "lib/crypto/tls_session.hpp"
@@ -34,7 +34,8 @@ namespace longhaul::connection {
 /// with nothing else in between, and of several retries each is followed.
 class Handshake {
  public:
-  Handshake(const ConnectionConfig& config, Timestamp now);
+  /// `random`, which outlives it, makes the numbers of further attempts.
+  Handshake(const ConnectionConfig& config, base::RandomSource& random, Timestamp now);
 
   /// The peer's parameters are known, and with security the keys: short packets can be opened.
   bool established() const noexcept { return peer_.has_value(); }
@@ -107,7 +108,7 @@ class Handshake {
   std::uint64_t attempt_;
   bool address_validated_;
   std::shared_ptr<crypto::Credentials> credentials_;  // null: security none
-  base::Random random_;
+  base::RandomSource& random_;
   std::string peer_name_;   // for error messages
   std::string peer_host_;   // without the port
   std::string peer_where_;  // with it, in words

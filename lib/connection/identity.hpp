@@ -7,6 +7,7 @@
 #include "lib/base/datagram.hpp"
 #include "lib/crypto/aead_protection.hpp"
 #include "lib/crypto/credentials.hpp"
+#include "lib/crypto/secrets.hpp"
 #include "lib/transfer/messages.hpp"
 #include "lib/wire/packet.hpp"
 #include "longhaul/address.hpp"
@@ -28,7 +29,7 @@ struct ConnectionConfig {
   bool address_validated = false;  ///< server: the client returned a token
   Duration connect_timeout{};      ///< client
   wire::ResetToken reset_token{};
-  std::uint64_t seed = 0;
+  crypto::Secret entropy;                            ///< of all the connection draws
   const EndpointConfig* endpoint = nullptr;          ///< outlives the connection
   std::shared_ptr<crypto::Credentials> credentials;  ///< null: security none
   crypto::AeadLimits aead_limits{};

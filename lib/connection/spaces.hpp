@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 
 #include "lib/recovery/receive_space.hpp"
@@ -14,8 +15,11 @@ namespace longhaul::connection {
 /// 1 + 4 × path serial + class; 0 is the handshake.
 class Spaces {
  public:
-  explicit Spaces(std::uint16_t path_serial) noexcept
-      : first_id_(static_cast<std::uint16_t>(1 + path_serial * kTrafficClasses)) {}
+  /// `runs_max`: what each remembers of what arrived (see ReceiveSpace).
+  Spaces(std::uint16_t path_serial, std::size_t runs_max)
+      : first_id_(static_cast<std::uint16_t>(1 + path_serial * kTrafficClasses)) {
+    receive_.fill(recovery::ReceiveSpace(runs_max));
+  }
 
   std::uint16_t id(TrafficClass c) const noexcept {
     return static_cast<std::uint16_t>(first_id_ + static_cast<std::uint16_t>(c));

@@ -6,18 +6,13 @@
 
 #include <algorithm>
 
+#include "lib/connection/budget.hpp"
 #include "lib/endpoint/endpoint_impl.hpp"
 #include "lib/recovery/sent_packets.hpp"
 #include "lib/transfer/refusal.hpp"
 
 namespace longhaul::endpoint {
 namespace {
-
-std::array<std::byte, 32> random_key(base::Random& random) {
-  std::array<std::byte, 32> key;
-  for (std::byte& byte : key) byte = static_cast<std::byte>(random.next());
-  return key;
-}
 
 constexpr std::string_view kGone = "the connection is closed";
 
@@ -26,11 +21,13 @@ constexpr std::string_view kGone = "the connection is closed";
 Endpoint::Impl::Impl(const EndpointConfig& endpoint_config, const Environment& endpoint_environment)
     : config(endpoint_config),
       environment(endpoint_environment),
-      random_(environment.seed),
-      address_validation_(random_key(random_)),
+      random_(environment.entropy),
+      address_validation_(random_.secret().bytes()),
       reset_hash_(config.stateless_reset_key.empty()
-                      ? crypto::KeyedHash(random_key(random_))
-                      : crypto::KeyedHash(std::string_view(config.stateless_reset_key))) {}
+                      ? crypto::KeyedHash(random_.secret().bytes())
+                      : crypto::KeyedHash(std::string_view(config.stateless_reset_key))) {
+  environment.entropy = {};
+}
 
 wire::ResetToken Endpoint::Impl::reset_token(std::uint32_t cid) const {
   const std::array bytes{static_cast<std::byte>(cid >> 24), static_cast<std::byte>(cid >> 16),
@@ -45,7 +42,7 @@ connection::ConnectionConfig Endpoint::Impl::new_connection(const SocketAddress&
   } while (result.own_cid == 0 || connections.has_cid(result.own_cid));
   result.remote = remote;
   result.reset_token = reset_token(result.own_cid);
-  result.seed = random_.next();
+  result.entropy = random_.secret();
   result.endpoint = &config;
   result.make_controller = environment.make_controller;
   result.payload_mode = environment.payload_mode;
@@ -280,19 +277,19 @@ std::uint64_t Endpoint::memory_budget(const EndpointConfig& config, std::string&
   // costs: a send, a posted receive, an announcement without one.
   constexpr std::uint64_t kEarlyStore = 8u << 20;
   constexpr std::uint64_t kPerTransfer = 1536;
-  const std::uint64_t rate = config.rate_bps > 0 ? config.rate_bps : 10'000'000'000;
-  const auto rtt_us = static_cast<std::uint64_t>(
-      std::chrono::duration_cast<std::chrono::microseconds>(config.rtt_max).count());
-  const std::uint64_t bdp = rate / 8 * rtt_us / 1'000'000;
+  const std::uint64_t bdp = connection::window_bytes(config);
   const std::uint64_t packets = 2 * bdp / config.mtu_base + 256;
   const std::uint64_t records = 4 * packets * sizeof(recovery::SentPacket);
   const std::uint64_t transfers = 3 * std::uint64_t{config.transfers_max} * kPerTransfer;
-  const std::uint64_t total = records + config.eager_budget + kEarlyStore + transfers;
+  const std::uint64_t runs = kTrafficClasses * connection::runs_max(config);
+  const std::uint64_t total = records + runs * recovery::ReceiveSpace::kRunBytes +
+                              config.eager_budget + kEarlyStore + transfers;
   arithmetic = fmt::format(
       "{} Mbit/s x {} ms = {} MiB in flight; per connection at most {} packet records x {} B, {} "
-      "MiB "
-      "eager, {} MiB early, {} transfers x {} B = {} MiB",
-      rate / 1'000'000, rtt_us / 1000, bdp >> 20, 4 * packets, sizeof(recovery::SentPacket),
+      "runs received x {} B, {} MiB eager, {} MiB early, {} transfers x {} B = {} MiB",
+      connection::planned_rate(config) / 1'000'000,
+      std::chrono::duration_cast<std::chrono::milliseconds>(config.rtt_max).count(), bdp >> 20,
+      4 * packets, sizeof(recovery::SentPacket), runs, recovery::ReceiveSpace::kRunBytes,
       config.eager_budget >> 20, kEarlyStore >> 20, 3 * std::uint64_t{config.transfers_max},
       kPerTransfer, (total + (1 << 20) - 1) >> 20);
   return total;

@@ -15,6 +15,7 @@
 #include "lib/base/datagram.hpp"
 #include "lib/crypto/aead_protection.hpp"
 #include "lib/crypto/credentials.hpp"
+#include "lib/crypto/secrets.hpp"
 #include "lib/endpoint/messages.hpp"
 #include "longhaul/config.hpp"
 #include "longhaul/congestion.hpp"
@@ -24,9 +25,13 @@ namespace longhaul::endpoint {
 
 /// What the core needs to know that is not in the public configuration.
 struct Environment {
+  /// `secrets`: 32 bytes nobody can know, from the system; all that is drawn, keys included, comes
+  /// from them, so that equal ones give equal traces (crypto::simulated_entropy).
+  explicit Environment(const crypto::Secret& secrets) : entropy(secrets) {}
+
+  crypto::Secret entropy;
   congestion::ControllerFactory make_controller = nullptr;
   base::PayloadMode payload_mode = base::PayloadMode::bytes;
-  std::uint64_t seed = 0;            ///< of every random choice; equal seeds give equal traces
   std::size_t datagram_max = 65507;  ///< the backend's
   AddressFamily family = AddressFamily::ipv4;
   /// The backend honours `TxDatagram::departure`; else packets leave when handed over.

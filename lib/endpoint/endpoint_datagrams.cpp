@@ -230,7 +230,7 @@ void Endpoint::Impl::reply_reset(Timestamp now, const base::RxDatagram& datagram
       !replies_.may_push(now, StatelessReplies::Kind::reset))
     return;
   std::array<std::byte, wire::kResetDatagramMin> bytes;
-  for (std::byte& byte : bytes) byte = static_cast<std::byte>(random_.next());
+  random_.fill(bytes);
   wire::write_reset(cid, reset_token(cid), bytes);
   replies_.push(now, StatelessReplies::Kind::reset, datagram.remote, bytes);
 }

@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
-#include "lib/base/random.hpp"
 #include "lib/connection/connection.hpp"
 #include "lib/crypto/keyed_hash.hpp"
+#include "lib/crypto/secret_random.hpp"
 #include "lib/endpoint/address_validation.hpp"
 #include "lib/endpoint/agenda.hpp"
 #include "lib/endpoint/connection_table.hpp"
@@ -67,7 +67,7 @@ class Endpoint::Impl {
   void note(std::uint32_t cid);
   void bury_done(Timestamp now);
 
-  base::Random random_;
+  crypto::SecretRandom random_;
   AddressValidation address_validation_;
   crypto::KeyedHash reset_hash_;
   EndedAttempts ended_attempts_;

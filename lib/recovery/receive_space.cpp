@@ -13,6 +13,18 @@ constexpr std::size_t kRecentGaps = 4096;
 constexpr std::size_t kNewestGaps = 48;
 // Every so many reports tell everything above the floor.
 constexpr std::uint32_t kFullEvery = 8;
+// What a gap takes in an ACK, about: two variable-length integers.
+constexpr std::int64_t kGapBytes = 4;
+// Gaps that fit two datagrams: to list them costs little more than any other report.
+constexpr std::size_t kShortList = 512;
+// Packets of data earn hundreds of times what the gaps between them cost. A sender that only probes
+// while it waits for a long list gets it by this, soon enough for it and too slow for an attack.
+constexpr std::int64_t kCreditPerSecond = 128 << 10;
+constexpr Duration kCreditSpan = std::chrono::seconds(1);
+// Saved credit is worth so many reports of everything.
+constexpr std::int64_t kListsSaved = 4;
+// Forgotten at once, so that the others are moved rarely.
+constexpr std::size_t kForgottenShare = 8;
 // Lateness is the largest of this and the previous span; the sender remembers longer.
 constexpr Duration kLatenessSpan = std::chrono::milliseconds(100);
 constexpr Duration kGapDelayMin = std::chrono::microseconds(20);
@@ -21,7 +33,8 @@ constexpr Duration kGapDelayMax = std::chrono::milliseconds(1);
 }  // namespace
 
 bool ReceiveSpace::is_new(std::uint64_t number) const noexcept {
-  return number >= next_expected_ || (number >= floor_ && !received_.contains(number));
+  return number >= next_expected_ ||
+         (number >= std::max(floor_, forgotten_) && !received_.contains(number));
 }
 
 void ReceiveSpace::ask(Timestamp when) noexcept {
@@ -29,6 +42,8 @@ void ReceiveSpace::ask(Timestamp when) noexcept {
 }
 
 void ReceiveSpace::on_received(Timestamp now, const Arrival& arrival, const AckTiming& timing) {
+  earn(now, arrival.size);
+  list_spacing_min_ = timing.list_spacing_min;
   ++packets_;
   bytes_ += arrival.size;
   if (arrival.ecn == base::Ecn::ce) ++ce_;
@@ -43,12 +58,28 @@ void ReceiveSpace::on_received(Timestamp now, const Arrival& arrival, const AckT
   } else {
     note_late(now, arrival, timing);
   }
+  if (received_.intervals().size() > runs_max_) forget_oldest();
 
   if (arrival.urgent) ask(now);
   if (!arrival.ack_eliciting) return;
   ++unacknowledged_;
   ask(now + timing.delay_max);
   if (unacknowledged_ >= timing.packets) ask(std::max(now, last_ack_ + timing.spacing_min));
+}
+
+void ReceiveSpace::earn(Timestamp now, std::size_t bytes) noexcept {
+  const std::int64_t most =
+      std::max(kCreditAtFirst, kListsSaved * kGapBytes * static_cast<std::int64_t>(runs_max_));
+  const Duration waited = packets_ > 0 ? std::min(now - last_arrival_, kCreditSpan) : Duration{};
+  const std::int64_t earned =
+      static_cast<std::int64_t>(bytes) + waited / (kCreditSpan / kCreditPerSecond);
+  credit_ = std::min(credit_ + earned, most);
+}
+
+void ReceiveSpace::forget_oldest() {
+  const auto runs = received_.intervals();
+  forgotten_ = runs[std::max<std::size_t>(runs.size() / kForgottenShare, 1)].begin;
+  received_.erase(0, forgotten_);
 }
 
 // A gap is worth reporting once three more packets could have followed it: earlier, the sender
@@ -70,7 +101,7 @@ void ReceiveSpace::note_new_gap(Timestamp now, std::uint64_t begin, const Arriva
 
 void ReceiveSpace::note_late(Timestamp now, const Arrival& arrival, const AckTiming& timing) {
   const std::uint64_t number = arrival.number;
-  if (number < reported_from_) old_gap_filled_ = true;
+  if (number < reported_from_) untold_ = true;
   if (arrival.ack_eliciting) ask(std::max(now, last_ack_ + timing.spacing_min));
   // The ring is ordered by number from recent_next_ on, wrapping.
   const std::size_t count = recent_gaps_.size();
@@ -109,14 +140,28 @@ std::size_t ReceiveSpace::newest_runs() const noexcept {
   return std::min(runs.size() - kNewestGaps - 1, static_cast<std::size_t>(untold - runs.begin()));
 }
 
+std::size_t ReceiveSpace::gaps_affordable() const noexcept {
+  return static_cast<std::size_t>(std::max<std::int64_t>(credit_, 0) / kGapBytes);
+}
+
+bool ReceiveSpace::may_list_all(Timestamp now) const noexcept {
+  const std::size_t runs = received_.intervals().size();
+  return runs <= gaps_affordable() && (runs <= kShortList || now - last_list_ >= list_spacing_min_);
+}
+
 void ReceiveSpace::begin_ack(Timestamp now, wire::Ack& ack) {
-  const bool full = old_gap_filled_ || ++partial_acks_ >= kFullEvery;
+  ++partial_acks_;
+  const bool full = (untold_ || partial_acks_ >= kFullEvery) && may_list_all(now);
   gaps_.clear();
   // The largest was received, whatever the floor says.
   ack.floor = std::min(floor_, next_expected_ - 1);
   const auto runs = received_.intervals();
   std::uint64_t expected = floor_;
-  const std::size_t first_run = full ? 0 : newest_runs();
+  std::size_t first_run = full ? 0 : newest_runs();
+  if (runs.size() - first_run > gaps_affordable() + 1) {
+    first_run = runs.size() - gaps_affordable() - 1;
+    untold_ = true;
+  }
   if (first_run > 0) ack.floor = expected = runs[first_run].begin;
   for (std::size_t i = first_run; i < runs.size(); ++i) {
     if (runs[i].begin > expected) gaps_.push_back({expected, runs[i].begin - expected});
@@ -124,7 +169,8 @@ void ReceiveSpace::begin_ack(Timestamp now, wire::Ack& ack) {
   }
   if (full) {
     partial_acks_ = 0;
-    old_gap_filled_ = false;
+    untold_ = false;
+    last_list_ = now;
   }
   reported_from_ = ack.floor;
   reported_to_ = next_expected_;

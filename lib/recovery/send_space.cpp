@@ -29,15 +29,15 @@ Duration with_margin(Duration lateness, Duration packet_time) {
 void SendSpace::on_sent(const SentPacket& packet) {
   if (packet.in_flight) ++in_flight_packets_;
   sent_.append(packet);
-  if (!skips_ || sent_.next() < skip_at_) return;
+  if (skips_ == nullptr || sent_.next() < skip_at_) return;
   skipped_.insert(sent_.next(), sent_.next() + 1);
   sent_.append({});
-  skip_at_ = sent_.next() + kSkipMin + skips_->below(kSkipSpread);
+  skip_at_ = sent_.next() + kSkipMin + skips_->next() % kSkipSpread;
 }
 
-void SendSpace::skip_numbers(std::uint64_t seed) {
-  skips_.emplace(seed);
-  skip_at_ = sent_.next() + skips_->below(kSkipMin);
+void SendSpace::skip_numbers(base::RandomSource& random) {
+  skips_ = &random;
+  skip_at_ = sent_.next() + skips_->next() % kSkipMin;
 }
 
 bool SendSpace::claims_skipped(const wire::Ack& ack) const noexcept {

@@ -2,12 +2,11 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <vector>
 
 #include "lib/base/interval_set.hpp"
-#include "lib/base/random.hpp"
+#include "lib/base/random_source.hpp"
 #include "lib/recovery/rtt_estimator.hpp"
 #include "lib/recovery/sent_packets.hpp"
 #include "lib/wire/frame.hpp"
@@ -44,8 +43,8 @@ class SendSpace {
   /// The packet gets next_number().
   void on_sent(const SentPacket& packet);
   /// From now on leaves out a number now and then, so that a peer that acknowledges what it has
-  /// not received, to be sent more, is found out (RFC 9000 §21.4).
-  void skip_numbers(std::uint64_t seed);
+  /// not received, to be sent more, is found out (RFC 9000 §21.4). `random` outlives the space.
+  void skip_numbers(base::RandomSource& random);
   /// `packet_time`: how long a full packet takes at the present pacing rate.
   AckOutcome on_ack(Timestamp now, const wire::Ack& ack, Duration packet_time,
                     Duration smoothed_rtt);
@@ -78,7 +77,7 @@ class SendSpace {
   SentPackets sent_;
   base::IntervalSet unsettled_;  // numbers below examined_ with unknown fate
   base::IntervalSet lost_;       // declared lost, not yet below the confirmed floor
-  std::optional<base::Random> skips_;
+  base::RandomSource* skips_ = nullptr;
   std::uint64_t skip_at_ = 0;
   base::IntervalSet skipped_;   // left out, not yet below the confirmed floor
   std::uint64_t examined_ = 0;  // end of what acknowledgements have spoken about

@@ -59,6 +59,7 @@ class Nat {
 
   SocketAddress inside() const { return loopback(port_of(inside_)); }
   SocketAddress outside() const { return loopback(port_of(outside_[used_])); }
+  /// The old port is dead from then on.
   void rebind() { used_ = 1; }
 
  private:
@@ -88,8 +89,8 @@ class Nat {
         socklen_t size = sizeof from;
         const ssize_t got = ::recvfrom(side.fd, data.data(), data.size(), 0,
                                        reinterpret_cast<sockaddr*>(&from), &size);
-        if (got < 0) continue;
         const bool outward = side.fd == inside_;
+        if (got < 0 || (!outward && side.fd != outside_[used_])) continue;
         if (outward) client = from;
         const sockaddr_in& to = outward ? server_ : client;
         ::sendto(outward ? outside_[used_] : inside_, data.data(), static_cast<std::size_t>(got), 0,
@@ -123,6 +124,34 @@ TEST_F(Connections, follow_a_peer_that_gets_another_address) {
   EXPECT_EQ(inward->stats().value().migrations, 1u);
   EXPECT_EQ(inward->status(), Status::completed);
   EXPECT_EQ(outward->remote_address(), nat.inside());
+}
+
+TEST_F(Connections, a_seed_fixes_nothing_that_a_stranger_sees) {
+  const int line = ::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  sockaddr_in here{};
+  here.sin_family = AF_INET;
+  here.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof here;
+  ASSERT_EQ(::bind(line, reinterpret_cast<const sockaddr*>(&here), size), 0);
+  ASSERT_EQ(::getsockname(line, reinterpret_cast<sockaddr*>(&here), &size), 0);
+  std::array<std::array<char, 12>, 2> said{};  // connection ID and attempt of an initial
+  for (auto& said_once : said) {
+    EndpointConfig config = test_config();
+    config.seed = 5;
+    auto endpoint = Endpoint::open(config);
+    ASSERT_TRUE(endpoint) << why(endpoint);
+    ASSERT_TRUE(endpoint->connect_async(loopback(ntohs(here.sin_port))));
+    std::array<char, 2048> data;
+    pollfd waiting{line, POLLIN, 0};
+    ASSERT_EQ(::poll(&waiting, 1, 5000), 1);
+    ASSERT_GT(::recv(line, data.data(), data.size(), 0), 1000);
+    std::memcpy(said_once.data(), data.data() + 9, said_once.size());
+    endpoint->close();
+    while (::recv(line, data.data(), data.size(), MSG_DONTWAIT) >= 0) {
+    }
+  }
+  ::close(line);
+  EXPECT_NE(said[0], said[1]);
 }
 
 TEST_F(Connections, a_port_nobody_listens_on_is_told_before_the_timeout) {

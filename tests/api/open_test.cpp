@@ -227,8 +227,11 @@ TEST(Open, tables_that_cannot_work_are_refused) {
   config.transfers_max = 0;
   expect_refused(config, ErrorCode::invalid_argument, {"transfers_max"});
   config = test_config();
-  config.connections_max = 0;
-  expect_refused(config, ErrorCode::invalid_argument, {"connections_max"});
+  for (const std::uint32_t number : {0u, (1u << 24) + 1, 1u << 31, (1u << 31) + 1, ~0u}) {
+    config.connections_max = number;
+    expect_refused(config, ErrorCode::invalid_argument,
+                   {"connections_max is " + std::to_string(number), "from 1 to 16777216"});
+  }
   config = test_config();
   config.eager_budget = 10;
   expect_refused(config, ErrorCode::invalid_argument, {"eager_max", "eager_budget"});

@@ -55,6 +55,9 @@ TEST_F(Misuse, configurations_that_mean_nothing_are_refused_with_the_remedy) {
         config.peer_fingerprints_count = 1;
       },
       "peer_fingerprints[0] is NULL");
+  refuse_config([](auto& config) { config.connections_max = (1u << 31) + 1; },
+                "connections_max is 2147483649, but has to be from 1 to 16777216");
+  refuse_config([](auto& config) { config.connections_max = 0; }, "connections_max is 0");
   refuse_config([](auto& config) { config.handshakes_max_per_source = 0; },
                 "handshakes_max_per_source");
   refuse_config([](auto& config) { config.backend = "pigeon"; }, "pigeon", LONGHAUL_UNSUPPORTED);

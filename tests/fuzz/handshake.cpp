@@ -13,6 +13,7 @@
 #include "tests/fuzz/fuzz.hpp"
 #include "tests/fuzz/integrity.hpp"
 #include "tests/support/heap.hpp"
+#include "tests/support/seeded_source.hpp"
 
 namespace longhaul::fuzz {
 namespace {
@@ -44,7 +45,7 @@ class Line {
         same_key_((in_.u8() & 7) != 7),
         client_config_(config(Role::client, 7)),
         server_config_(config(Role::server, same_key_ ? 7 : 8)),
-        client_(client_config_, now_) {}
+        client_(client_config_, random_, now_) {}
 
   void play() {
     drain();
@@ -136,7 +137,8 @@ class Line {
       auto made = server_config_;
       made.attempt = packet->header.attempt;
       made.peer_cid = packet->header.source_id;
-      found = servers_.emplace(made.attempt, std::make_unique<Handshake>(made, now_)).first;
+      found =
+          servers_.emplace(made.attempt, std::make_unique<Handshake>(made, random_, now_)).first;
     }
     (void)found->second->on_initial(now_, *packet);
     note(*found->second, server_secrets_);
@@ -254,6 +256,7 @@ class Line {
   bool same_key_;
   connection::ConnectionConfig client_config_;
   connection::ConnectionConfig server_config_;
+  tests::SeededSource random_{99};
   Handshake client_;
   std::map<std::uint64_t, std::unique_ptr<Handshake>> servers_;
   std::deque<Parcel> queue_;

@@ -6,6 +6,7 @@
 
 #include "congestion/registry.hpp"
 #include "lib/base/byte_writer.hpp"
+#include "lib/crypto/secret_random.hpp"
 #include "tests/fuzz/fuzz.hpp"
 #include "tests/fuzz/integrity.hpp"
 
@@ -62,9 +63,8 @@ World::World(const Setup& setup) : one_way_(setup.one_way), secure_(setup.secure
   slots_.resize(kSlots);
   for (std::size_t i = 0; i < kSlots; ++i) slots_[i].head = heads_[i];
   for (const Side side : {kClient, kServer}) {
-    endpoint::Environment environment;
+    endpoint::Environment environment(crypto::simulated_entropy(2 * setup.seed + side));
     environment.make_controller = congestion::find_controller(setup.cubic ? "cubic" : "fixed");
-    environment.seed = 2 * setup.seed + side;
     environment.departure_times = true;
     if (setup.secure) environment.credentials = key();
     environment.datagram_max = setup.mtu - ip_udp_overhead(AddressFamily::ipv4);

@@ -41,6 +41,8 @@ FACES = ('longhaul/endpoint.hpp', 'longhaul/connection.hpp', 'longhaul/longhaul.
 # The widest class of the core: whoever includes it couples to all of a connection.
 NARROW = {'lib/connection/connection.hpp':
           ('lib/connection', 'lib/endpoint', 'lib/runtime', 'tests/unit/connection')}
+# Seeded numbers tell whoever sees one all the others, and the core's numbers get seen.
+GUESSABLE = 'lib/base/random.hpp'
 # System headers that belong to one place.
 ONLY_IN = (
     (re.compile(r'rte_\w+\.h$'), ('lib/io/dpdk',), 'DPDK'),
@@ -84,6 +86,9 @@ def check_project_include(path, number, folder, included):
             return tree.Finding(path, number,
                                 f'{included} is included outside {", ".join(places)}',
                                 'depend on the one duty you need, not on the whole connection')
+    if included == GUESSABLE and folder in CORE:
+        return tree.Finding(path, number, f'{folder} includes {included}, whose numbers tell those '
+                            'that follow', 'draw from a base::RandomSource: crypto::SecretRandom')
     if folder in FREE or target == folder:
         return None
     allowed = ALLOWED[folder]

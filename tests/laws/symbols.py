@@ -31,7 +31,7 @@ FORBIDDEN = (
         r'pthread_\w+|sem_\w+|thrd_\w+|mtx_\w+|cnd_\w+|fork|vfork|clone|syscall|sched_\w+'
         r'|std::j?thread::.*|std::(\w+_)?mutex.*|std::condition_variable.*|std::__condvar.*'
         r'|std::future.*|std::__future_base.*|std::__atomic_futex\w*::.*|std::call_once.*')),
-    ('randomness of the system', 'draw from the seeded base::Random handed in at construction',
+    ('randomness of the system', 'draw from the generator made of the entropy handed in',
      re.compile(r'rand|s?random|[ejlmn]rand48|getrandom|getentropy|arc4random\w*'
                 r'|std::random_device::.*')),
     ('DPDK', 'rte_* stays inside lib/io/dpdk', re.compile(r'(__)?rte_\w+|per_lcore_\w+')),

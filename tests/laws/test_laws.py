@@ -75,6 +75,9 @@ class LayerLaw(MadeUpTree):
     def test_a_socket_in_the_core_is_caught(self):
         self.breach('lib/endpoint/endpoint.cpp', '<sys/socket.h>', 'no clock, socket or thread')
 
+    def test_numbers_one_can_guess_in_the_core_are_caught(self):
+        self.breach('lib/path/validator.cpp', '"lib/base/random.hpp"', 'SecretRandom')
+
     def test_dpdk_outside_its_folder_is_caught(self):
         self.breach('lib/runtime/worker.cpp', '<rte_mbuf.h>', 'lib/io/dpdk')
 

@@ -13,7 +13,7 @@ using std::chrono::milliseconds;
 
 struct AcknowledgerTest : testing::Test {
   Acknowledger acknowledger;
-  Spaces spaces{0};
+  Spaces spaces{0, 4096};
   Timestamp now = Timestamp{} + std::chrono::seconds(1);
   std::vector<std::byte> packet = std::vector<std::byte>(1200);
   std::vector<wire::Gap> gaps;

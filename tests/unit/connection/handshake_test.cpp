@@ -6,6 +6,8 @@
 #include <set>
 #include <vector>
 
+#include "tests/support/seeded_source.hpp"
+
 namespace longhaul::connection {
 namespace {
 
@@ -29,7 +31,8 @@ struct HandshakeTest : testing::Test {
     result.endpoint = &endpoint;
     return result;
   }
-  Handshake client{config(Role::client), now};
+  tests::SeededSource random{1};
+  Handshake client{config(Role::client), random, now};
 
   // The packet that is due, or one of no type.
   std::optional<wire::LongPacket> write(Handshake& from) {
@@ -98,13 +101,13 @@ TEST_F(HandshakeTest, a_refusal_means_nothing_once_the_server_spoke) {
   client.on_long_packet(now, retry);
   for (int i = 0; i < 10; ++i) client.on_refusal(now + i * seconds(1), kClosed);
   EXPECT_FALSE(client.failure().has_value());
-  Handshake server(config(Role::server), now);
+  Handshake server(config(Role::server), random, now);
   for (int i = 0; i < 10; ++i) server.on_refusal(now + i * seconds(1), kClosed);
   EXPECT_FALSE(server.failure().has_value());
 }
 
 TEST_F(HandshakeTest, an_exchange_of_two_packets_establishes_both_ends) {
-  Handshake server(config(Role::server), now);
+  Handshake server(config(Role::server), random, now);
   const auto initial = write(client);
   ASSERT_TRUE(initial.has_value());
   EXPECT_EQ(written, wire::kInitialDatagramMin);
@@ -140,7 +143,7 @@ TEST_F(HandshakeTest, the_initial_is_repeated_at_growing_distances_until_the_tim
 }
 
 TEST_F(HandshakeTest, a_repeated_exchange_gives_no_sample_since_nobody_knows_which_was_answered) {
-  Handshake server(config(Role::server), now);
+  Handshake server(config(Role::server), random, now);
   write(client);
   now += milliseconds(250);
   const auto initial = write(client);
@@ -152,8 +155,8 @@ TEST_F(HandshakeTest, a_repeated_exchange_gives_no_sample_since_nobody_knows_whi
 
 TEST_F(HandshakeTest, retries_of_a_stranger_make_no_round_trip_too_short) {
   for (const int retries : {1, 2}) {
-    Handshake asking(config(Role::client), now);
-    Handshake server(config(Role::server), now);
+    Handshake asking(config(Role::client), random, now);
+    Handshake server(config(Role::server), random, now);
     ASSERT_TRUE(server.on_initial(now, *write(asking)));
     const Timestamp begin = now;
     for (int i = 0; i < retries; ++i) {
@@ -238,7 +241,7 @@ TEST_F(HandshakeTest, the_longest_token_fits_and_the_datagram_stays_as_large_as_
 }
 
 TEST_F(HandshakeTest, answers_to_another_attempt_or_id_are_ignored) {
-  Handshake server(config(Role::server), now);
+  Handshake server(config(Role::server), random, now);
   ASSERT_TRUE(server.on_initial(now, *write(client)));
   const auto accept = *write(server);
   auto wrong = accept;
@@ -285,7 +288,7 @@ TEST_F(HandshakeTest, version_negotiation_after_any_other_answer_is_ignored) {
 TEST_F(HandshakeTest, a_peer_of_the_other_payload_mode_is_not_talked_to) {
   ConnectionConfig other = config(Role::server);
   other.payload_mode = base::PayloadMode::reference;
-  Handshake server(other, now);
+  Handshake server(other, random, now);
   EXPECT_FALSE(server.on_initial(now, *write(client)));
   EXPECT_FALSE(server.established());
 }
@@ -293,8 +296,8 @@ TEST_F(HandshakeTest, a_peer_of_the_other_payload_mode_is_not_talked_to) {
 TEST_F(HandshakeTest, a_peer_that_takes_only_tiny_datagrams_is_not_talked_to) {
   ConnectionConfig tiny = config(Role::client);
   tiny.datagram_max = 1199;
-  Handshake small(tiny, now);
-  Handshake server(config(Role::server), now);
+  Handshake small(tiny, random, now);
+  Handshake server(config(Role::server), random, now);
   EXPECT_FALSE(server.on_initial(now, *write(small)));
 }
 
@@ -303,8 +306,8 @@ TEST_F(HandshakeTest, limits_travel_as_configured) {
   endpoint.eager_budget = 123'456;
   endpoint.eager_max = std::uint64_t{1} << 40;
   endpoint.transfers_max = 77;
-  Handshake asking(config(Role::client), now);
-  Handshake server(config(Role::server), now);
+  Handshake asking(config(Role::client), random, now);
+  Handshake server(config(Role::server), random, now);
   ASSERT_TRUE(server.on_initial(now, *write(asking)));
   EXPECT_EQ(server.peer().peer_timeout_ms, 700u);
   EXPECT_EQ(server.peer().heartbeat_ms, 140u);

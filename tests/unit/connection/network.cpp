@@ -7,6 +7,7 @@
 
 #include "congestion/registry.hpp"
 #include "lib/base/random.hpp"
+#include "lib/crypto/secret_random.hpp"
 
 namespace longhaul::endpoint {
 
@@ -50,9 +51,8 @@ EndpointConfig Network::config() {
 }
 
 Environment Network::environment(std::uint64_t seed) {
-  Environment environment;
+  Environment environment(crypto::simulated_entropy(seed));
   environment.make_controller = congestion::find_controller("fixed");
-  environment.seed = seed;
   environment.departure_times = true;  // see drain()
   return environment;
 }

@@ -87,6 +87,82 @@ TEST_F(PathChangeTest, a_late_packet_from_the_old_address_moves_nothing_back) {
   EXPECT_EQ(stats(server).migrations, 1u);
 }
 
+// Somebody beside the line copies what the client says, sends it on from an address of his own, and
+// is always first; what he gets he passes to the client, so that his address answers challenges.
+struct RelayTest : PathChangeTest {
+  SocketAddress relay = address(66);
+  std::size_t to_relay = 0;
+  std::size_t challenges_to_relay = 0;
+  std::size_t copied = 0;
+
+  void SetUp() override {
+    network.connect(client, server);
+    network.run(milliseconds(50));
+    network.on_leave = [this](Parcel& parcel) {
+      if (parcel.from == client.address && parcel.to == server.address) {
+        ++copied;
+        network.inject(relay, server.address, parcel.bytes);
+      } else if (parcel.to == relay) {
+        to_relay += parcel.bytes.size();
+        ++challenges_to_relay;
+        network.inject(server.address, client.address, parcel.bytes);
+      }
+      return true;
+    };
+  }
+};
+
+TEST_F(RelayTest, who_wins_every_race_does_not_take_the_path) {
+  network.transfer(server, client, 1, 3'000'000);
+  network.transfer(client, server, 2, 3'000'000);
+  network.run(seconds(10), [&] {
+    return server.status(1) != Status::pending && client.status(2) != Status::pending;
+  });
+  EXPECT_EQ(server.status(1), Status::completed);
+  EXPECT_TRUE(network.arrived_whole(1) && network.arrived_whole(2));
+  EXPECT_GT(copied, 100u);
+  EXPECT_GT(challenges_to_relay, 0u);
+  EXPECT_LT(to_relay, 1000u) << "questions, and not the tensor";
+  EXPECT_EQ(stats(server).migrations, 0u);
+  EXPECT_EQ(server.connections.size(), 1u);
+}
+
+TEST_F(RelayTest, a_client_that_really_moves_is_followed_all_the_same) {
+  network.transfer(server, client, 1, 3'000'000);
+  network.run(milliseconds(100));
+  network.on_leave = [](Parcel&) { return true; };
+  client.address = address(1, 2222);
+  network.run(seconds(5), [&] { return server.status(1) != Status::pending; });
+  EXPECT_EQ(server.status(1), Status::completed);
+  EXPECT_EQ(stats(server).migrations, 1u);
+}
+
+TEST_F(PathChangeTest, an_address_that_does_not_answer_for_itself_is_not_moved_to) {
+  network.connect(client, server);
+  network.run(milliseconds(50));
+  const SocketAddress victim = address(66);
+  std::size_t to_victim = 0;
+  bool claimed = false;
+  // The client claims another's address, cuts its own off, and answers from where it is.
+  network.on_leave = [&](Parcel& parcel) {
+    if (parcel.to == victim) {
+      to_victim += parcel.bytes.size();
+      network.inject(server.address, client.address, parcel.bytes);
+    }
+    if (parcel.from == client.address && !claimed) {
+      claimed = true;
+      parcel.from = victim;
+    }
+    return parcel.to != client.address;
+  };
+  network.transfer(server, client, 1, 3'000'000);
+  network.transfer(client, server, 2, 30'000);
+  network.run(seconds(2));
+  EXPECT_GT(to_victim, 0u);
+  EXPECT_LT(to_victim, 1000u);
+  EXPECT_EQ(stats(server).migrations, 0u);
+}
+
 TEST_F(PathChangeTest, an_address_that_proved_nothing_gets_at_most_three_times_what_it_sent) {
   EndpointConfig trusting = Network::config();
   trusting.validate_addresses = false;

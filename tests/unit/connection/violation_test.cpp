@@ -48,6 +48,27 @@ struct Scene {
 
 struct ViolationTest : testing::Test, Scene {};
 
+// It is no violation, but nobody honest does it.
+TEST_F(ViolationTest, pings_with_every_second_number_are_not_answered_with_a_flood) {
+  std::size_t in = 0;
+  std::size_t out = 0;
+  network.on_leave = [&](Parcel& parcel) {
+    if (parcel.from != server.address) return true;
+    out += parcel.bytes.size();
+    return false;  // who floods does not listen, nor raise floors
+  };
+  for (int i = 0; i < 20'000; ++i, number += 2) {
+    const auto ping = control_packet(server_cid, number, frame_bytes(wire::Ping{}));
+    in += ping.size();
+    network.inject(client.address, server.address, ping);
+    network.run(std::chrono::microseconds(25));
+  }
+  EXPECT_TRUE(server_lives());
+  // An answer of 50 bytes to 18, and not to every one.
+  EXPECT_LT(out, 4 * in);
+  EXPECT_GT(out, in / 10);
+}
+
 TEST_F(ViolationTest, an_acknowledgement_of_what_was_never_sent_closes) {
   network.transfer(server, client, 1, 1'000'000);
   network.run(milliseconds(30));

@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "lib/crypto/aead_protection.hpp"
+#include "lib/crypto/secret_random.hpp"
 #include "tests/support/heap.hpp"
 #include "tests/unit/crypto/aead_packets.hpp"
 
@@ -52,6 +53,13 @@ TEST(AeadAllocation, happens_only_at_the_beginning) {
       EXPECT_EQ(allocations(), before) << choice.name;
     }
   }
+}
+
+TEST(SecretRandomAllocation, happens_only_at_the_beginning) {
+  SecretRandom random(simulated_entropy(1));
+  const std::uint64_t before = allocations();
+  for (int i = 0; i < 1000; ++i) (void)random.next();
+  EXPECT_EQ(allocations(), before);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include <thread>
 
+#include "lib/crypto/secret_random.hpp"
 #include "tests/support/fake_core.hpp"
 #include "tests/unit/runtime/fake_backend.hpp"
 
@@ -48,8 +49,9 @@ class WorkerTest : public ::testing::Test {
     options.mailbox_capacity = 8;
     worker_ = std::make_unique<Worker>(
         std::move(backend),
-        std::make_unique<endpoint::Endpoint>(EndpointConfig{}, endpoint::Environment{}), sink_,
-        options);
+        std::make_unique<endpoint::Endpoint>(EndpointConfig{},
+                                             endpoint::Environment(crypto::simulated_entropy(1))),
+        sink_, options);
   }
   static Request cancel(std::uint64_t transfer) {
     Request request;
