@@ -140,19 +140,16 @@ Result<void> mtu(Effects& effects, std::string_view value) {
 }
 
 constexpr std::array kKeys{
-    EffectKey{
-        "rate", "BITS/S|unlimited",
-        "bits on the wire per second, 38 bytes of Ethernet framing a packet counted, such as 1G",
-        rate<&Effects::rate_bps>},
+    EffectKey{"rate", "BITS/S|unlimited",
+              "bits/s on the wire, with 38 bytes of framing a packet, such as 1G",
+              rate<&Effects::rate_bps>},
     EffectKey{"delay", "TIME", "propagation, one way, such as 25ms", time<&Effects::delay>},
     EffectKey{"jitter", "TIME", "0 to this much more, drawn for each packet, none overtakes",
               time<&Effects::jitter>},
     EffectKey{"jitter_reorders", "true|false", "packets overtake each other by jitter",
               yes_or_no<&Effects::jitter_reorders>},
-    EffectKey{
-        "queue", "BYTES|Nbdp|unlimited",
-        "drop-tail queue before the rate, packet in service not counted; bdp = rate x 2 x delay",
-        queue},
+    EffectKey{"queue", "BYTES|Nbdp|unlimited",
+              "drop-tail queue before the rate; bdp = rate x 2 x delay", queue},
     EffectKey{"red_min", "BYTES|Nbdp", "waiting bytes from which on RED hits packets",
               length<&Effects::red_min>},
     EffectKey{"red_max", "BYTES|Nbdp|unlimited", "waiting bytes from which on RED hits every one",

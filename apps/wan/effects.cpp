@@ -105,8 +105,9 @@ Result<EffectList> split_effects(std::string_view text) {
 Result<void> apply_effects(Effects& effects, const EffectList& list) {
   for (const auto& [name, value] : list) {
     const auto keys = effect_keys();
-    const auto key = std::find_if(keys.begin(), keys.end(),
-                                  [&](const EffectKey& each) { return each.name == name; });
+    const auto key = std::find_if(keys.begin(), keys.end(), [&word = name](const EffectKey& each) {
+      return each.name == word;
+    });
     if (key == keys.end()) {
       return fail(
           ErrorCode::invalid_argument,

@@ -32,9 +32,9 @@ Family family_of(std::span<const std::byte> frame, std::size_t header) noexcept 
   if (header == 0) return Family::none;
   const std::uint16_t type = read16(frame, header - 2);
   const std::size_t rest = frame.size() - header;
-  if (type == kIpv4 && rest >= kIpv4HeaderBytes && frame[header] >> 4 == std::byte{4})
+  if (type == kIpv4 && rest >= kIpv4HeaderBytes && (frame[header] >> 4) == std::byte{4})
     return Family::ipv4;
-  if (type == kIpv6 && rest >= 2 && frame[header] >> 4 == std::byte{6}) return Family::ipv6;
+  if (type == kIpv6 && rest >= 2 && (frame[header] >> 4) == std::byte{6}) return Family::ipv6;
   return Family::none;
 }
 
