@@ -139,7 +139,8 @@ def worse(document):
     lines = []
     ours = 'longhaul-psk'
     for cell in document['cells']:
-        lines += _worse_completion(document, cell, ours) + _worse_goodput(document, cell, ours)
+        lines += (_worse_completion(document, cell, ours) + _worse_goodput(document, cell, ours)
+                  + _worse_cpu(document, cell, ours))
     return [{'cell': cell, 'what': what} for cell, what in lines]
 
 
@@ -177,3 +178,23 @@ def _worse_goodput(document, cell, ours):
         return []
     return [(cell['label'], f'goodput: {mine:.3f}, {document["peers"][best]["label"]} '
              f'{known[best]:.3f}')]
+
+
+def machine_cpu(document, cell, peer):
+    """Seconds a gigabyte of the whole machine, median over the runs; None without any."""
+    known = [run['cpu_s_per_gb']['machine'] for run in _streams(document, cell, peer)[1]
+             if 'cpu_s_per_gb' in run]
+    return statistics.median(known) if known else None
+
+
+def _worse_cpu(document, cell, ours):
+    mine = machine_cpu(document, cell, ours)
+    costs = {peer: machine_cpu(document, cell, peer) for peer in _others(document, ours)}
+    known = {peer: cost for peer, cost in costs.items() if cost is not None}
+    if mine is None or not known:
+        return []
+    best = min(known, key=known.get)
+    if mine < known[best] * 1.05:
+        return []
+    return [(cell['label'], f'CPU seconds a GB of the machine: {mine:.1f}, '
+             f'{document["peers"][best]["label"]} {known[best]:.1f}')]
