@@ -53,15 +53,16 @@ class Percentiles(unittest.TestCase):
 
 class Completions(unittest.TestCase):
     def test_times_stand_as_multiples_of_the_limit(self):
-        found = tables.completion({'completions_ms': [100, 200, 150], 'unfinished_ms': None}, 100)
+        found = tables.completion([{'completions_ms': [100, 200], 'unfinished_ms': None},
+                                   {'completions_ms': [150], 'unfinished_ms': None}], 100)
         self.assertEqual('1.50 / 2.00 / 2.00', found.text())
 
     def test_a_message_given_up_is_a_lower_bound_where_it_counts(self):
-        found = tables.completion({'completions_ms': [100, 200], 'unfinished_ms': 5000}, 100)
+        found = tables.completion([{'completions_ms': [100, 200], 'unfinished_ms': 5000}], 100)
         self.assertEqual('2.00 / >50.00 / >50.00', found.text())
 
     def test_without_a_message_there_is_nothing_to_say(self):
-        self.assertIsNone(tables.completion({'completions_ms': [], 'unfinished_ms': None}, 100))
+        self.assertIsNone(tables.completion([{'completions_ms': [], 'unfinished_ms': None}], 100))
 
 
 class Resuming(unittest.TestCase):

@@ -27,6 +27,7 @@ class Mode:
     outstanding: int
     seconds: float
     words: tuple = ()
+    seed: int = 1           # of everything random on the line
 
     def common(self):
         return ['--size', str(self.size), '--outstanding', str(self.outstanding)]
@@ -123,6 +124,7 @@ def _run_client(lab, command, server):
 
 def run(lab, cell, peer, mode, programs, key):
     """One entry of the result file."""
+    lab.seed = mode.seed
     lab.change(cell.effects())
     program = programs[peer.program]
     common = [program, '--address', lab.address(SERVER), '--buffer', str(cell.buffer()),

@@ -77,9 +77,7 @@ def _panels(document):
 def _line(axis, document, peer, label, cells):
     points = []
     for at, cell in enumerate(cells):
-        run = next((run for run in document['runs'] if run['mode'] == 'message'
-                    and (run['cell'], run['peer']) == (cell['name'], peer)), None)
-        found = tables.completion(run, cell['answer_limit_ms']) if run else None
+        found = tables.completion_of(document, cell, peer)
         if found:
             points.append((at, min(found.values[PERCENTILE], CEILING),
                            PERCENTILE in found.bounded))

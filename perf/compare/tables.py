@@ -30,21 +30,24 @@ def _runs(document, cell, peer, mode):
             if (run['cell'], run['peer'], run['mode']) == (cell, peer, mode)]
 
 
-def completion(run, limit_ms):
-    """None if no message was even begun. One given up counts with the age it had: what it would
-    have taken is more."""
-    times = list(run.get('completions_ms', ()))
-    given_up = run.get('unfinished_ms')
-    if given_up is not None:
-        times.append(given_up)
+def completion(runs, limit_ms):
+    """Of the messages of all runs; None if none was even begun. One given up counts with the age
+    it had: what it would have taken is more."""
+    times = [ms for run in runs for ms in run.get('completions_ms', ())]
+    given_up = [run['unfinished_ms'] for run in runs if run.get('unfinished_ms') is not None]
+    times += given_up
     if not times:
         return None
     values = {'p50': limits.percentile(times, 0.5), 'p90': limits.percentile(times, 0.9),
               'max': max(times)}
     bounded = tuple(name for name, value in values.items()
-                    if given_up is not None and value >= given_up)
+                    if given_up and value >= min(given_up))
     return Completion(len(times), {name: value / limit_ms for name, value in values.items()},
                       bounded)
+
+
+def completion_of(document, cell, peer):
+    return completion(_runs(document, cell['name'], peer, 'message'), cell['answer_limit_ms'])
 
 
 def _marked(text, runs):
@@ -54,18 +57,16 @@ def _marked(text, runs):
 
 def _failure(runs):
     """Of runs none of which gave a figure."""
-    return 'hung' if any('hung' in run['failure'] for run in runs) else 'failed'
+    return 'hung' if any('hung' in run.get('failure', '') for run in runs) else 'failed'
 
 
 def completion_text(document, cell, peer):
     runs = _runs(document, cell['name'], peer, 'message')
     if not runs:
         return MISSING
-    if 'failure' in runs[0]:
-        return _failure(runs)
-    found = completion(runs[0], cell['answer_limit_ms'])
+    found = completion_of(document, cell, peer)
     if found is None:
-        return MISSING
+        return _failure(runs)
     asked = document['settings']['messages']
     count = '' if found.count >= asked else f' ({found.count})'
     return _marked(found.text() + count, runs)
@@ -138,7 +139,8 @@ def worse(document):
     lines = []
     ours = 'longhaul-psk'
     for cell in document['cells']:
-        lines += _worse_completion(document, cell, ours) + _worse_goodput(document, cell, ours)
+        lines += (_worse_completion(document, cell, ours) + _worse_goodput(document, cell, ours)
+                  + _worse_cpu(document, cell, ours))
     return [{'cell': cell, 'what': what} for cell, what in lines]
 
 
@@ -148,11 +150,8 @@ def _others(document, ours):
 
 
 def _worse_completion(document, cell, ours):
-    found = {}
-    for peer in [ours, *_others(document, ours)]:
-        for run in _runs(document, cell['name'], peer, 'message')[:1]:
-            if 'failure' not in run:
-                found[peer] = completion(run, cell['answer_limit_ms'])
+    found = {peer: completion_of(document, cell, peer)
+             for peer in [ours, *_others(document, ours)]}
     mine = found.pop(ours, None)
     if mine is None:
         return []
@@ -179,3 +178,23 @@ def _worse_goodput(document, cell, ours):
         return []
     return [(cell['label'], f'goodput: {mine:.3f}, {document["peers"][best]["label"]} '
              f'{known[best]:.3f}')]
+
+
+def machine_cpu(document, cell, peer):
+    """Seconds a gigabyte of the whole machine, median over the runs; None without any."""
+    known = [run['cpu_s_per_gb']['machine'] for run in _streams(document, cell, peer)[1]
+             if 'cpu_s_per_gb' in run]
+    return statistics.median(known) if known else None
+
+
+def _worse_cpu(document, cell, ours):
+    mine = machine_cpu(document, cell, ours)
+    costs = {peer: machine_cpu(document, cell, peer) for peer in _others(document, ours)}
+    known = {peer: cost for peer, cost in costs.items() if cost is not None}
+    if mine is None or not known:
+        return []
+    best = min(known, key=known.get)
+    if mine < known[best] * 1.05:
+        return []
+    return [(cell['label'], f'CPU seconds a GB of the machine: {mine:.1f}, '
+             f'{document["peers"][best]["label"]} {known[best]:.1f}')]

@@ -12,13 +12,6 @@ constexpr std::uint64_t kSizeMin = 4096;
 constexpr std::uint64_t kSizeMax = std::uint64_t{1} << 32;
 constexpr double kSecondsMax = 3600;
 
-void add_client_options(CLI::App& command, Options& options) {
-  command
-      .add_option("--deadline", options.deadline,
-                  "seconds after which what is still unanswered is given up (50)")
-      ->check(CLI::Range(0.1, kSecondsMax));
-}
-
 }  // namespace
 
 void add_common_options(CLI::App& app, Options& options) {
@@ -43,16 +36,18 @@ void add_common_options(CLI::App& app, Options& options) {
 
   CLI::App* const message = app.add_subcommand("message", "time one message after the other");
   message->callback([&options] { options.mode = Mode::message; });
-  add_client_options(*message, options);
   message->add_option("--count", options.count, "messages to time (25)")
       ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1'000'000}));
   message->add_option("--warm-up", options.warm_up, "messages before them, not timed (2)");
+  message
+      ->add_option("--deadline", options.deadline,
+                   "seconds after which a message is given up, and with it the test (20)")
+      ->check(CLI::Range(0.1, kSecondsMax));
   message->add_option("--seconds", options.seconds, "begin no message later than this (12)")
       ->check(CLI::Range(0.1, kSecondsMax));
 
   CLI::App* const stream = app.add_subcommand("stream", "keep messages outstanding for a time");
   stream->callback([&options] { options.mode = Mode::stream; });
-  add_client_options(*stream, options);
   stream->add_option("--seconds", options.seconds, "how long (12)")
       ->check(CLI::Range(0.1, kSecondsMax));
   stream->add_option("--omit", options.omit, "first seconds left out of the goodput (3)")

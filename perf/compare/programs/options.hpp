@@ -25,7 +25,7 @@ struct Options {
   std::uint64_t warm_up = 2;  ///< message: first ones left out
   double seconds = 12;        ///< message: begin none later; stream: how long
   double omit = 3;            ///< stream: first seconds left out
-  double deadline = 50;       ///< give up what is unanswered then
+  double deadline = 20;       ///< message: give up one that is older unanswered
 };
 
 /// Subcommands serve, message and stream with the common options; `app` keeps references into

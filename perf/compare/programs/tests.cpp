@@ -25,15 +25,13 @@ double milliseconds_since(Clock::time_point begin) {
 class Stopwatch {
  public:
   Stopwatch(Sender& sender, Messages& messages, const Options& options)
-      : sender_(sender),
-        messages_(messages),
-        deadline_(Clock::now() + in_clock(options.deadline)) {}
+      : sender_(sender), messages_(messages), patience_(in_clock(options.deadline)) {}
 
-  /// How long the next message took; nothing if the deadline came first, which ends the test.
+  /// How long the next message took; nothing if it was given up, which ends the test.
   std::optional<double> next() {
     const auto begin = Clock::now();
     sender_.send(messages_.stamped(sent_++));
-    if (sender_.wait_answers(sent_, deadline_) == sent_) return milliseconds_since(begin);
+    if (sender_.wait_answers(sent_, begin + patience_) == sent_) return milliseconds_since(begin);
     gave_up_ = true;
     unfinished_ = milliseconds_since(begin);
     return std::nullopt;
@@ -46,7 +44,7 @@ class Stopwatch {
  private:
   Sender& sender_;
   Messages& messages_;
-  Clock::time_point deadline_;
+  Clock::duration patience_;
   std::uint64_t sent_ = 0;
   bool gave_up_ = false;
   double unfinished_ = 0;

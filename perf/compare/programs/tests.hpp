@@ -12,7 +12,7 @@ namespace longhaul::compare {
 // is still borrowed by the sender.
 
 /// One message outstanding; from the first send to the arrival of the answer. Keys: completions_ms,
-/// warm_up (how many were), unfinished_ms (age of a message given up at the deadline, or null),
+/// warm_up (how many were), unfinished_ms (age of the message given up, or null),
 /// bytes.
 Json message_test(Sender& sender, Messages& messages, const Options& options);
 
