@@ -74,7 +74,7 @@ TEST_F(HandshakeTest, two_refusals_are_not_enough_however_far_apart) {
 
 TEST_F(HandshakeTest, what_our_own_system_says_is_believed_the_second_time) {
   const auto reason_of = [&](base::Hindrance cause) {
-    Handshake hindered(config(Role::client), now);
+    Handshake hindered(config(Role::client), random, now);
     hindered.on_refusal(now, cause);
     hindered.on_refusal(now, cause);
     EXPECT_FALSE(hindered.failure().has_value()) << "one flight";
