@@ -13,7 +13,7 @@
 #include <string_view>
 
 #include "apps/common/files.hpp"
-#include "apps/common/units.hpp"
+#include "apps/common/printable.hpp"
 
 namespace longhaul::apps {
 

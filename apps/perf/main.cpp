@@ -21,6 +21,7 @@
 #include "apps/common/interrupt.hpp"
 #include "apps/common/key_file.hpp"
 #include "apps/common/pid_file.hpp"
+#include "apps/common/printable.hpp"
 #include "apps/common/sample_file.hpp"
 #include "apps/common/units.hpp"
 #include "apps/perf/client.hpp"

@@ -15,6 +15,7 @@ import endings        # noqa: F401
 import iperf_flags    # noqa: F401
 import keys           # noqa: F401
 import secrecy        # noqa: F401
+import strangers      # noqa: F401
 import transfers      # noqa: F401
 import wire_view      # noqa: F401
 
