@@ -23,6 +23,7 @@
 #include "apps/common/pid_file.hpp"
 #include "apps/common/printable.hpp"
 #include "apps/common/sample_file.hpp"
+#include "apps/common/standard_descriptors.hpp"
 #include "apps/common/units.hpp"
 #include "apps/perf/client.hpp"
 #include "apps/perf/endpoint_setup.hpp"
@@ -176,6 +177,7 @@ Result<int> run(Options options) {
 }
 
 int main_checked(int argc, const char* const* argv) {
+  if (auto held = hold_standard_descriptors(); !held) return complain(explain(held.error()));
   auto line = parse_command_line(argc, argv);
   if (!line) return complain(line.error().context);
   switch (line->command) {

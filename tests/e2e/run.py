@@ -14,6 +14,7 @@ import certificates   # noqa: F401
 import endings        # noqa: F401
 import iperf_flags    # noqa: F401
 import keys           # noqa: F401
+import processes      # noqa: F401
 import secrecy        # noqa: F401
 import strangers      # noqa: F401
 import transfers      # noqa: F401

@@ -14,6 +14,7 @@
 #include "apps/common/daemon.hpp"
 #include "apps/common/key_file.hpp"
 #include "apps/common/pid_file.hpp"
+#include "apps/common/standard_descriptors.hpp"
 #include "tests/unit/apps/temporary_folder.hpp"
 
 namespace longhaul::apps {
@@ -142,6 +143,41 @@ TEST(ThreadPinning, MovesOtherThreadsAndBack) {
   const auto refused = ThreadPinning::pin_others(1023);
   ASSERT_FALSE(refused);
   EXPECT_THAT(refused.error().context, HasSubstr("may use"));
+}
+
+/// Exit status of a process that begins with these descriptors closed.
+template <typename Body>
+int status_without(std::initializer_list<int> closed, Body body) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    for (const int descriptor : closed) ::close(descriptor);
+    ::_exit(hold_standard_descriptors() ? body() : 99);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+TEST(StandardDescriptors, AreNotGivenToWhatIsOpenedLater) {
+  const auto next_is_above = [] { return ::dup(STDERR_FILENO) > STDERR_FILENO ? 0 : 1; };
+  EXPECT_EQ(status_without({}, next_is_above), 0);
+  EXPECT_EQ(status_without({0}, next_is_above), 0);
+  EXPECT_EQ(status_without({1}, next_is_above), 0);
+  EXPECT_EQ(status_without({2}, next_is_above), 0);
+  EXPECT_EQ(status_without({0, 2}, next_is_above), 0);
+  EXPECT_EQ(status_without({0, 1, 2}, next_is_above), 0);
+}
+
+TEST(StandardDescriptors, ThatWereClosedStayOfNoUse) {
+  EXPECT_EQ(status_without({0, 1, 2},
+                           [] {
+                             char byte = 0;
+                             const bool reads = ::read(STDIN_FILENO, &byte, 1) >= 0;
+                             const bool writes = ::write(STDOUT_FILENO, &byte, 1) >= 0;
+                             const bool complains = ::write(STDERR_FILENO, &byte, 1) >= 0;
+                             return reads || writes || complains ? 1 : 0;
+                           }),
+            0);
 }
 
 /// Exit status of a process that becomes a daemon and then does `body`.
