@@ -60,3 +60,22 @@ def ends_without_standard_descriptors_move_a_file(bench):
     client = bench.client('127.0.0.1', port, '--file', sample, prefix=silent)
     bench.finish(server, client)
     same_bytes(sample, output)
+
+
+@case
+def server_that_was_killed_starts_again_at_once(bench):
+    """Its pidfile stands in nobody's way, also not with the number of a process that runs."""
+    port = free_port()
+    with daemon(bench, port, 'first') as pid:
+        pidfile = bench.folder / 'first.pid'
+        os.kill(pid, signal.SIGKILL)
+        again = bench.run('again', '-s', '-p', port, '--pidfile', pidfile)
+        wait_until(lambda: pidfile.read_text() == f'{again.popen.pid}\n', 5, 'it starts again')
+        second = bench.run('second', '-s', '-p', free_port(), '--pidfile', pidfile)
+        expect(second.wait(5) == 1 and f'process {again.popen.pid}, which runs' in second.errors,
+               second.story())
+        again.signal(signal.SIGTERM)
+        again.wait(5)
+        pidfile.write_text(f'{os.getpid()}\n')
+        third = bench.run('third', '-s', '-p', port, '--pidfile', pidfile)
+        wait_until(lambda: pidfile.read_text() == f'{third.popen.pid}\n', 5, 'the third starts')
