@@ -132,6 +132,9 @@ Result<int> run_server_process(Options& options, Output& output, std::optional<D
   std::optional<PidFile> pid_file;
   // Who waits for the file may connect as soon as it is there.
   const auto listening = [&]() -> Result<void> {
+    // The endpoints have it, in another form.
+    explicit_bzero(options.reset_key.data(), options.reset_key.size());
+    options.reset_key.clear();
     if (auto written = write_pid_file(options, pid_file); !written) return written;
     return daemon ? daemon->ready() : Result<void>();
   };

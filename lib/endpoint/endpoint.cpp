@@ -5,7 +5,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
 
+#include "lib/crypto/secrets.hpp"
 #include "lib/endpoint/endpoint_impl.hpp"
 #include "lib/recovery/sent_packets.hpp"
 #include "lib/transfer/refusal.hpp"
@@ -30,7 +32,10 @@ Endpoint::Impl::Impl(const EndpointConfig& endpoint_config, const Environment& e
       address_validation_(random_key(random_)),
       reset_hash_(config.stateless_reset_key.empty()
                       ? crypto::KeyedHash(random_key(random_))
-                      : crypto::KeyedHash(std::string_view(config.stateless_reset_key))) {}
+                      : crypto::KeyedHash(std::string_view(config.stateless_reset_key))) {
+  crypto::wipe(std::as_writable_bytes(std::span(config.stateless_reset_key)));
+  config.stateless_reset_key.clear();
+}
 
 wire::ResetToken Endpoint::Impl::reset_token(std::uint32_t cid) const {
   const std::array bytes{static_cast<std::byte>(cid >> 24), static_cast<std::byte>(cid >> 16),
