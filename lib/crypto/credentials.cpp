@@ -3,6 +3,7 @@
 
 #include <openssl/pem.h>
 
+#include "lib/crypto/byte_order_mark.hpp"
 #include "lib/crypto/openssl.hpp"
 #include "lib/crypto/tls_context.hpp"
 #include "lib/crypto/tls_credentials.hpp"
@@ -20,7 +21,8 @@ std::string openssl_words() {
   return words == nullptr ? std::string() : " (" + std::string(words) + ")";
 }
 
-BioPtr reader_of(const std::string& text) {
+BioPtr reader_of(const std::string& file) {
+  const std::string_view text = without_mark(file);
   return BioPtr(BIO_new_mem_buf(text.data(), static_cast<int>(text.size())));
 }
 
@@ -33,6 +35,12 @@ int no_passphrase(char*, int, int, void* asked) {
 /// All certificates in `pem`, at least one. `what` names it in errors.
 Result<std::vector<X509Ptr>> read_certificates(const std::string& pem, const std::string& what) {
   std::vector<X509Ptr> certificates;
+  // OpenSSL would leave out, without a word, the certificate it stands before.
+  if (pem.find(kByteOrderMark, kByteOrderMark.size()) != std::string::npos) {
+    return refuse(what +
+                  " has a byte order mark in its middle, which no editor shows; save the files it "
+                  "was put together from without one (UTF-8, no BOM)");
+  }
   const BioPtr bio = reader_of(pem);
   bool asked = false;
   while (X509* const certificate =

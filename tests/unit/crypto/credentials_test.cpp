@@ -34,6 +34,18 @@ TEST_F(CredentialsTest, take_what_fits) {
   EXPECT_EQ(refusal(keys_), "taken") << "one CA twice";
 }
 
+TEST_F(CredentialsTest, pass_over_the_mark_some_editors_put_in_front) {
+  const std::string mark = "\xef\xbb\xbf";
+  keys_.certificate_pem = mark + keys_.certificate_pem;
+  keys_.private_key_pem = mark + keys_.private_key_pem;
+  keys_.ca_pem = mark + keys_.ca_pem;
+  EXPECT_EQ(refusal(keys_), "taken");
+  // What stands behind the second one would be left out.
+  keys_.ca_pem += mark + pki_.authority.certificate_pem();
+  EXPECT_TRUE(refusal(keys_).starts_with("the list of CAs has a byte order mark in its middle"))
+      << refusal(keys_);
+}
+
 TEST_F(CredentialsTest, refuse_a_key_of_another_certificate) {
   keys_.private_key_pem = pki_.server.private_key_pem;
   EXPECT_EQ(refusal(keys_),
