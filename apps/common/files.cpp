@@ -16,6 +16,7 @@
 #include <system_error>
 #include <utility>
 
+#include "apps/common/printable.hpp"
 #include "apps/common/units.hpp"
 
 namespace longhaul::apps {

@@ -4,17 +4,21 @@
 #include <string>
 #include <utility>
 
+#include "apps/common/files.hpp"
 #include "longhaul/result.hpp"
 
 namespace longhaul::apps {
 
-/// A file with this process's id and a line end, removed when this goes.
+/// A file with this process's id and a line end, removed when this goes. It is locked (flock) as
+/// long as this lives: whether its process runs is asked of the lock and not of the number, which
+/// may be somebody else's by now.
 class PidFile {
  public:
-  /// One left behind by a process that is gone is replaced; one of a living process is an error
-  /// that names it.
+  /// One left behind without a lock is replaced; one that a living process holds is an error that
+  /// names it. The file appears whole.
   static Result<PidFile> create(const std::string& path);
-  PidFile(PidFile&& other) noexcept : path_(std::exchange(other.path_, {})) {}
+  PidFile(PidFile&& other) noexcept
+      : path_(std::exchange(other.path_, {})), lock_(std::move(other.lock_)) {}
   PidFile& operator=(PidFile&&) = delete;
   PidFile(const PidFile&) = delete;
   PidFile& operator=(const PidFile&) = delete;
@@ -22,9 +26,10 @@ class PidFile {
   ~PidFile();
 
  private:
-  explicit PidFile(std::string path) : path_(std::move(path)) {}
+  PidFile(std::string path, FileDescriptor lock) : path_(std::move(path)), lock_(std::move(lock)) {}
 
   std::string path_;
+  FileDescriptor lock_;
 };
 
 }  // namespace longhaul::apps

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "apps/common/files.hpp"
+#include "apps/common/printable.hpp"
 #include "apps/common/safetensors_json.hpp"
 #include "apps/common/units.hpp"
 

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <unordered_set>
 
+#include "apps/common/printable.hpp"
 #include "apps/common/units.hpp"
 
 namespace longhaul::apps {

@@ -10,6 +10,8 @@
 
 #include "longhaul/tensor.hpp"
 
+#include "apps/common/printable.hpp"
+
 namespace longhaul::apps {
 
 namespace {
@@ -185,25 +187,6 @@ std::string format_rate(double bits_per_second) {
                        : bits_per_second < 99.95 ? 1
                                                  : 0;
   return fmt::format("{:.{}f} {}", bits_per_second, decimals, kUnits[unit]);
-}
-
-std::string printable(std::string_view text, std::size_t limit) {
-  std::string result;
-  for (const char c : text.substr(0, limit)) {
-    const auto code = static_cast<unsigned char>(c);
-    result += code < 0x20 || code == 0x7f ? '?' : c;
-  }
-  if (text.size() > limit) result += "...";
-  return result;
-}
-
-std::string printable_lines(std::string_view text) {
-  std::string result;
-  for (const char c : text) {
-    const auto code = static_cast<unsigned char>(c);
-    result += (code < 0x20 && c != '\n') || code == 0x7f ? '?' : c;
-  }
-  return result;
 }
 
 }  // namespace longhaul::apps

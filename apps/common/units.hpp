@@ -36,9 +36,5 @@ std::optional<std::uint64_t> checked_product(std::uint64_t a, std::uint64_t b) n
 std::string format_bytes(std::uint64_t bytes);
 /// "943 Mbits/sec": powers of 1000.
 std::string format_rate(double bits_per_second);
-/// Replaces control characters and cuts overlong text: for words that came from a peer.
-std::string printable(std::string_view text, std::size_t limit = 200);
-/// The same for a text of several lines, uncut.
-std::string printable_lines(std::string_view text);
 
 }  // namespace longhaul::apps

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "apps/common/units.hpp"
+#include "apps/common/printable.hpp"
 #include "apps/perf/cookie.hpp"
 #include "apps/perf/endpoint_setup.hpp"
 

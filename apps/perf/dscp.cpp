@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 
+#include "apps/common/printable.hpp"
 #include "apps/common/units.hpp"
 
 namespace longhaul::apps::perf {

@@ -13,7 +13,7 @@
 #include <cstring>
 
 #include "apps/common/files.hpp"
-#include "apps/common/units.hpp"
+#include "apps/common/printable.hpp"
 
 namespace longhaul::apps::perf {
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "apps/common/printable.hpp"
 #include "apps/common/units.hpp"
 #include "apps/perf/sink.hpp"
 

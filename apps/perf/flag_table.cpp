@@ -4,6 +4,7 @@
 #include <array>
 #include <limits>
 
+#include "apps/common/printable.hpp"
 #include "apps/common/units.hpp"
 #include "apps/perf/dscp.hpp"
 #include "apps/perf/flags.hpp"

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "apps/common/printable.hpp"
 #include "apps/common/units.hpp"
 
 namespace longhaul::apps::perf {

@@ -21,7 +21,9 @@
 #include "apps/common/interrupt.hpp"
 #include "apps/common/key_file.hpp"
 #include "apps/common/pid_file.hpp"
+#include "apps/common/printable.hpp"
 #include "apps/common/sample_file.hpp"
+#include "apps/common/standard_descriptors.hpp"
 #include "apps/common/units.hpp"
 #include "apps/perf/client.hpp"
 #include "apps/perf/endpoint_setup.hpp"
@@ -134,6 +136,9 @@ Result<int> run_server_process(Options& options, Output& output, std::optional<D
   std::optional<PidFile> pid_file;
   // Who waits for the file may connect as soon as it is there.
   const auto listening = [&]() -> Result<void> {
+    // The endpoints have it, in another form.
+    explicit_bzero(options.reset_key.data(), options.reset_key.size());
+    options.reset_key.clear();
     if (auto written = write_pid_file(options, pid_file); !written) return written;
     return daemon ? daemon->ready() : Result<void>();
   };
@@ -179,6 +184,7 @@ Result<int> run(Options options) {
 }
 
 int main_checked(int argc, const char* const* argv) {
+  if (auto held = hold_standard_descriptors(); !held) return complain(explain(held.error()));
   auto line = parse_command_line(argc, argv);
   if (!line) return complain(line.error().context);
   switch (line->command) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "apps/common/printable.hpp"
 #include "apps/common/units.hpp"
 
 namespace longhaul::apps::perf {

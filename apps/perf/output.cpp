@@ -16,7 +16,7 @@
 #include <utility>
 
 #include "apps/common/files.hpp"
-#include "apps/common/units.hpp"
+#include "apps/common/printable.hpp"
 
 namespace longhaul::apps::perf {
 

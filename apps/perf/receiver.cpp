@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "apps/common/units.hpp"
+#include "apps/common/printable.hpp"
 #include "apps/perf/cookie.hpp"
 
 namespace longhaul::apps::perf {

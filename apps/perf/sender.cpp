@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "apps/common/units.hpp"
+#include "apps/common/printable.hpp"
 #include "apps/perf/cookie.hpp"
 
 namespace longhaul::apps::perf {

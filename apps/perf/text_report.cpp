@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "apps/common/printable.hpp"
 #include "apps/common/units.hpp"
 #include "apps/perf/report.hpp"
 

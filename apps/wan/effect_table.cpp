@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 
+#include "apps/common/printable.hpp"
 #include "apps/common/units.hpp"
 #include "apps/wan/effects.hpp"
 

@@ -8,6 +8,7 @@
 #include <limits>
 #include <map>
 
+#include "apps/common/printable.hpp"
 #include "apps/common/units.hpp"
 
 namespace longhaul::apps::wan {

@@ -14,6 +14,7 @@
 #include <array>
 #include <cerrno>
 
+#include "apps/common/printable.hpp"
 #include "apps/common/units.hpp"
 
 namespace longhaul::apps::wan {

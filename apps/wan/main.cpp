@@ -19,6 +19,7 @@
 
 #include "apps/common/files.hpp"
 #include "apps/common/pid_file.hpp"
+#include "apps/common/printable.hpp"
 #include "apps/common/units.hpp"
 #include "apps/wan/emulator.hpp"
 #include "apps/wan/flags.hpp"

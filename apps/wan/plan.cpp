@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 
+#include "apps/common/printable.hpp"
 #include "apps/common/units.hpp"
 
 namespace longhaul::apps::wan {

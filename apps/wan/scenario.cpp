@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "apps/common/files.hpp"
+#include "apps/common/printable.hpp"
 #include "apps/common/units.hpp"
 
 namespace longhaul::apps::wan {

@@ -11,6 +11,7 @@
 #include <fstream>
 
 #include "apps/common/files.hpp"
+#include "apps/common/printable.hpp"
 #include "apps/common/units.hpp"
 #include "apps/wan/frame.hpp"
 #include "apps/wan/interface.hpp"

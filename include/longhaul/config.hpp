@@ -107,7 +107,8 @@ struct EndpointConfig {
   /// Server: handshakes under way from one address (an IPv6 /64 counts as one) at a time; more have
   /// to wait. They are what a stranger can make this end compute.
   std::uint32_t handshakes_max_per_source = 64;
-  /// Key of stateless resets, so that they survive a restart; empty = random per endpoint.
+  /// Key of stateless resets, so that they survive a restart: 16 random bytes or more, which open()
+  /// wipes. Empty = random per endpoint.
   std::string stateless_reset_key;
   /// Seed of the faults injected below; none = from the system. Keys, tokens, connection IDs and
   /// whatever else a stranger must not foresee come from the system all the same; only in a

@@ -34,7 +34,7 @@ class LONGHAUL_API Connection {
   /// pending while connecting, completed when open, otherwise why it ended. It ends after its
   /// transfers have.
   Status status() const noexcept;
-  /// One line saying why it ended; empty while open.
+  /// One line of printable UTF-8 saying why it ended; empty while open.
   std::string reason() const;
 
   /// Starts the n-th send of `tag`. `tensor` memory is borrowed until the terminal status. Allowed

@@ -203,8 +203,8 @@ typedef struct longhaul_endpoint_config {
   uint32_t use_seed;              ///< 1: `seed` counts; default 0: from the system
   uint32_t handshakes_max_per_source;  ///< under way from one address; more wait; default 64
   uint64_t seed;                       ///< of injected faults; keys and IDs never follow it
-  const void* stateless_reset_key;     ///< NULL (default): random
-  uint64_t stateless_reset_key_bytes;  ///< its length
+  const void* stateless_reset_key;     ///< NULL (default): random; the caller wipes it
+  uint64_t stateless_reset_key_bytes;  ///< its length, at least 16; 0 with NULL
   const longhaul_faults* inject;       ///< NULL (default): none
   longhaul_log_sink log;               ///< NULL (default): silent
   void* log_context;                   ///< passed to `log`; has to live until the endpoint closed

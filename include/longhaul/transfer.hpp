@@ -64,7 +64,7 @@ class LONGHAUL_API Transfer {
   std::uint64_t id() const noexcept;
   Status status() const noexcept;
   Progress progress() const noexcept;
-  /// One line saying why, when the status is not `completed`; may be empty.
+  /// One line of printable UTF-8 saying why, when the status is not `completed`; may be empty.
   std::string reason() const;
 
   /// Waits for the terminal status; `timed_out` error when `timeout` passes first (the transfer

@@ -21,6 +21,7 @@ constexpr std::uint64_t kPacketsInFlightMax = std::uint64_t{1} << 31;
 constexpr unsigned kDscpMax = 63;
 // The queue of those to be accepted has a place for each: 24 bytes, so 384 MiB.
 constexpr std::uint32_t kConnectionsMax = std::uint32_t{1} << 24;
+constexpr std::size_t kResetKeyMin = 16;
 // Longer ones are typing errors, and sums of times stay far from overflowing.
 constexpr Duration kTimeMax = std::chrono::hours(24);
 constexpr Duration kPeerTimeoutMin = std::chrono::milliseconds(5);
@@ -123,6 +124,14 @@ Result<void> check_tables(const EndpointConfig& config) {
   return {};
 }
 
+Result<void> check_reset_key(const EndpointConfig& config) {
+  const std::size_t bytes = config.stateless_reset_key.size();
+  if (bytes == 0 || bytes >= kResetKeyMin) return {};
+  return invalid("stateless_reset_key has " + std::to_string(bytes) +
+                 " bytes, and whoever guesses it can end connections; give it at least " +
+                 std::to_string(kResetKeyMin) + " random ones");
+}
+
 Result<void> check_faults(const EndpointConfig::InjectedFaults& inject) {
   for (const double probability : {inject.loss, inject.corrupt, inject.duplicate, inject.reorder}) {
     if (!(probability >= 0 && probability <= 1)) {
@@ -178,8 +187,8 @@ std::uint64_t planned_rate_bps(const EndpointConfig& config) noexcept {
 Result<CheckedConfig> check_config(EndpointConfig& config) {
   const auto security = check_security(config);
   if (!security) return tl::unexpected(security.error());
-  for (auto* check :
-       {&check_choices, &check_packet_sizes, &check_times, &check_tables, &check_engine}) {
+  for (auto* check : {&check_choices, &check_packet_sizes, &check_times, &check_tables,
+                      &check_reset_key, &check_engine}) {
     if (auto result = check(config); !result) return tl::unexpected(result.error());
   }
   if (auto result = check_faults(config.inject); !result) return tl::unexpected(result.error());

@@ -6,6 +6,7 @@
 
 #include "lib/api/endpoint_impl.hpp"
 #include "lib/api/state.hpp"
+#include "lib/base/plain_text.hpp"
 
 namespace longhaul {
 namespace {
@@ -92,7 +93,7 @@ Result<void> Connection::close(std::string_view reason) const {
   if (state_->endpoint->foreign()) return tl::unexpected(state_->endpoint->closed_error());
   if (state_->ended()) return {};
   runtime::Request request;
-  request.body = runtime::CloseRequest{state_->id, std::string(reason.substr(0, kReasonMax))};
+  request.body = runtime::CloseRequest{state_->id, base::plain_text(reason, kReasonMax)};
   return state_->endpoint->post(std::move(request));
 }
 

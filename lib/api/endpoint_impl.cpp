@@ -60,7 +60,8 @@ std::size_t largest_datagram(const EndpointConfig& config, const io::Backend& ba
 }  // namespace
 
 Result<std::shared_ptr<EndpointImpl>> EndpointImpl::open(EndpointConfig config) {
-  const Wiper wiper(config.psk);
+  const Wiper psk_wiper(config.psk);
+  const Wiper reset_key_wiper(config.stateless_reset_key);
   try {
     const auto checked = check_config(config);
     if (!checked) return tl::unexpected(checked.error());
@@ -129,6 +130,7 @@ EndpointImpl::EndpointImpl(EndpointConfig config, const CheckedConfig& checked,
   worker_ = std::make_unique<runtime::Worker>(
       std::move(foundation.backend), std::make_unique<endpoint::Endpoint>(config_, environment),
       *router_, options);
+  wipe(config_.stateless_reset_key);
   own_memory_ = worker_->memory() + buckets * sizeof(void*) +
                 std::uint64_t{config_.completions_max} * sizeof(Completion);
   memory_budget_ = checked.memory_budget + own_memory_;

@@ -127,7 +127,7 @@ class EndpointImpl final : public std::enable_shared_from_this<EndpointImpl> {
                                                        runtime::Request&& request);
 
   runtime::ForkGuard guard_;
-  const EndpointConfig config_;
+  EndpointConfig config_;  // constant after `start`
   const Logger logger_;
   const std::shared_ptr<const runtime::Clock> clock_;
   const std::shared_ptr<Driver> driver_;

@@ -70,6 +70,12 @@ Result<Security> check_certificates(const EndpointConfig& config) {
                    " and peer_fingerprints are both set, but fingerprints decide alone; leave one "
                    "of them out");
   }
+  // OpenSSL would believe every name below it, however deep.
+  if (config.peer_name.starts_with('.')) {
+    return invalid("peer_name " + config.peer_name +
+                   " begins with a dot, as no host's name does; give the whole name the peer's "
+                   "certificate is made out to");
+  }
   return Security::certificates;
 }
 

@@ -108,7 +108,8 @@ class Simulation::Impl {
 };
 
 Result<Endpoint> Simulation::Impl::open(sim::HostId host, EndpointConfig config) {
-  const Wiper wiper(config.psk);
+  const Wiper psk_wiper(config.psk);
+  const Wiper reset_key_wiper(config.stateless_reset_key);
   auto backend = network_.open_backend(host, config.local.port);
   if (!backend) return tl::unexpected(backend.error());
   config.local = (*backend)->local_address();

@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "lib/base/assert.hpp"
+#include "lib/base/plain_text.hpp"
 #include "lib/connection/connection.hpp"
 
 namespace longhaul::connection {
@@ -131,7 +132,9 @@ bool Connection::handle_frame(Timestamp now, const SocketAddress& from, const wi
           },
           [&](const wire::ConnectionClose& close) {
             const bool ours = close.code == static_cast<std::uint16_t>(wire::CloseCode::no_error);
-            end(Status::closed, ours && close.reason.empty() ? "closed by the peer" : close.reason);
+            end(Status::closed, ours && close.reason.empty()
+                                    ? "closed by the peer"
+                                    : base::plain_text(close.reason, wire::kReasonBytesMax));
             life_.closing.drain(now, 3 * path_.rtt().pto());
             return true;
           },

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "lib/base/plain_text.hpp"
 #include "lib/connection/handshake.hpp"
 
 namespace longhaul::connection {
@@ -32,6 +33,7 @@ constexpr std::size_t kTokensMax = 8;
 constexpr Duration kPartOfFlight = std::chrono::milliseconds(5);
 constexpr Duration kRepeatMin = std::chrono::milliseconds(20);
 constexpr std::uint64_t kAmplification = 3;  // RFC 9000 §8.1
+constexpr std::size_t kVersionsSaid = 8;
 
 constexpr const char* kNoSecurityThere =
     "the peer answered without security; give it the key too, or ask for security none at both "
@@ -58,9 +60,9 @@ bool Handshake::read_frames(Timestamp now, std::span<const std::byte> frames,
       in_the_clear = wire::read_transport_parameters(encoded->encoded);
       if (!in_the_clear || in_the_clear->max_datagram < kDatagramMin) return false;
     } else if (const auto* close = std::get_if<wire::ConnectionClose>(&*frame)) {
-      on_unproven(
-          now, ErrorCode::refused,
-          close->reason.empty() ? "the peer refused the connection" : std::string(close->reason));
+      on_unproven(now, ErrorCode::refused,
+                  close->reason.empty() ? "the peer refused the connection"
+                                        : base::plain_text(close->reason, wire::kReasonBytesMax));
     } else if (const auto* stream = std::get_if<wire::Handshake>(&*frame)) {
       if (!stream->data.empty()) unproven_ = 0;
       if (secure() ? !stream_.on_frame(*stream) : !stream->data.empty()) return false;
@@ -254,7 +256,7 @@ void Handshake::on_version_negotiation(Timestamp now, std::span<const std::uint3
   // A server that speaks our version never sends this; the packet is stray or forged.
   if (std::ranges::find(versions, wire::kVersion) != versions.end()) return;
   std::string listed;
-  for (const std::uint32_t version : versions)
+  for (const std::uint32_t version : versions.first(std::min(versions.size(), kVersionsSaid)))
     listed += fmt::format("{}{:#010x}", listed.empty() ? "" : ", ", version);
   on_unproven(
       now, ErrorCode::version_mismatch,

@@ -3,6 +3,7 @@
 
 #include <openssl/pem.h>
 
+#include "lib/crypto/byte_order_mark.hpp"
 #include "lib/crypto/openssl.hpp"
 #include "lib/crypto/tls_context.hpp"
 #include "lib/crypto/tls_credentials.hpp"
@@ -20,7 +21,8 @@ std::string openssl_words() {
   return words == nullptr ? std::string() : " (" + std::string(words) + ")";
 }
 
-BioPtr reader_of(const std::string& text) {
+BioPtr reader_of(const std::string& file) {
+  const std::string_view text = without_mark(file);
   return BioPtr(BIO_new_mem_buf(text.data(), static_cast<int>(text.size())));
 }
 
@@ -33,6 +35,12 @@ int no_passphrase(char*, int, int, void* asked) {
 /// All certificates in `pem`, at least one. `what` names it in errors.
 Result<std::vector<X509Ptr>> read_certificates(const std::string& pem, const std::string& what) {
   std::vector<X509Ptr> certificates;
+  // OpenSSL would leave out, without a word, the certificate it stands before.
+  if (pem.find(kByteOrderMark, kByteOrderMark.size()) != std::string::npos) {
+    return refuse(what +
+                  " has a byte order mark in its middle, which no editor shows; save the files it "
+                  "was put together from without one (UTF-8, no BOM)");
+  }
   const BioPtr bio = reader_of(pem);
   bool asked = false;
   while (X509* const certificate =
@@ -68,6 +76,17 @@ Result<KeyPtr> read_private_key(const std::string& pem, const std::string& what)
   return key;
 }
 
+/// Length of the TLS message with these certificates (RFC 8446 §4.4.2).
+std::size_t message_bytes(const std::vector<X509Ptr>& chain) {
+  constexpr std::size_t kHead = 4;       // no context, length of the list
+  constexpr std::size_t kEntryHead = 5;  // length of the certificate, no extensions
+  std::size_t bytes = kHead;
+  for (const X509Ptr& certificate : chain) {
+    bytes += kEntryHead + static_cast<std::size_t>(i2d_X509(certificate.get(), nullptr));
+  }
+  return bytes;
+}
+
 /// What the contexts of both roles are made from.
 struct Loaded {
   std::vector<X509Ptr> chain;  // own certificate first
@@ -99,6 +118,17 @@ Result<Loaded> load(const CertificateKeys& keys) {
   return loaded;
 }
 
+/// A peer is a Longhaul too, and takes what we would take.
+Result<void> check_length(SSL_CTX& context, const std::vector<X509Ptr>& chain) {
+  const std::size_t bytes = message_bytes(chain);
+  const auto max = static_cast<std::size_t>(SSL_CTX_get_max_cert_list(&context));
+  if (bytes <= max) return {};
+  return refuse("the own certificate and its chain, " + std::to_string(chain.size()) +
+                " certificates, take " + std::to_string(bytes) + " bytes, and a peer takes " +
+                std::to_string(max) +
+                "; leave in the file the own certificate and what stands between it and the root");
+}
+
 Result<SslContextPtr> make_certificate_context(TlsRole role, const Loaded& loaded,
                                                const PeerRule& rule, const std::string& own) {
   SslContextPtr context = make_context(role, false);
@@ -113,6 +143,9 @@ Result<SslContextPtr> make_certificate_context(TlsRole role, const Loaded& loade
       return refuse("OpenSSL does not take certificate " + std::to_string(i + 1) + " of " + own +
                     openssl_words() + "; issue a new one");
     }
+  }
+  if (auto checked = check_length(*context, loaded.chain); !checked) {
+    return tl::unexpected(checked.error());
   }
   X509_STORE* const store = SSL_CTX_get_cert_store(context.get());
   for (const X509Ptr& authority : loaded.authorities) X509_STORE_add_cert(store, authority.get());

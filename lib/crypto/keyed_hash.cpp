@@ -31,6 +31,7 @@ KeyedHash::KeyedHash(std::span<const std::byte> key) : context_(std::make_unique
       OSSL_PARAM_construct_end()};
   const int done =
       EVP_MAC_init(context_->mac.get(), hashed.data(), hashed.size(), parameters.data());
+  OPENSSL_cleanse(hashed.data(), hashed.size());
   LONGHAUL_ASSERT(done == 1);
 }
 

@@ -5,19 +5,19 @@
 
 #include <algorithm>
 
+#include "lib/base/plain_text.hpp"
+
 namespace longhaul::crypto {
 namespace {
 
 constexpr std::size_t kTextMax = 200;
 constexpr unsigned kNameFlags = X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS;
 
-/// What was written to a memory BIO, cut to a length that suits a log line.
+/// What was written to a memory BIO, as it suits a log line: whoever made the certificate chose it.
 std::string text_of(BIO& bio) {
-  std::string text(std::min(BIO_ctrl_pending(&bio), kTextMax), '\0');
-  const int read = BIO_read(&bio, text.data(), static_cast<int>(text.size()));
-  text.resize(static_cast<std::size_t>(std::max(read, 0)));
-  if (BIO_ctrl_pending(&bio) > 0) text += "…";
-  return text;
+  char* text = nullptr;
+  const long size = BIO_get_mem_data(&bio, &text);
+  return base::plain_text({text, static_cast<std::size_t>(std::max(size, 0L))}, kTextMax);
 }
 
 std::string text_of(const ASN1_TIME* time) {

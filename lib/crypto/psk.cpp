@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "lib/crypto/byte_order_mark.hpp"
 #include "lib/crypto/credentials.hpp"
 #include "lib/crypto/hex.hpp"
 #include "lib/crypto/openssl.hpp"
@@ -55,7 +56,11 @@ bool is_psk_identity(std::string_view text) noexcept {
 }
 
 Result<PskKey> PskKey::parse(std::string_view text) {
+  if (text.starts_with("\xff\xfe") || text.starts_with("\xfe\xff")) {
+    return refuse("UTF-16, as some editors save it, where UTF-8 or ASCII belongs");
+  }
   std::optional<PskKey> key;
+  text = without_mark(text);
   for (std::size_t number = 1; !text.empty(); ++number) {
     std::string_view line = text.substr(0, text.find('\n'));
     text.remove_prefix(std::min(line.size() + 1, text.size()));

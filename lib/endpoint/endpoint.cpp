@@ -5,8 +5,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
 
 #include "lib/connection/budget.hpp"
+#include "lib/crypto/secrets.hpp"
 #include "lib/endpoint/endpoint_impl.hpp"
 #include "lib/recovery/sent_packets.hpp"
 #include "lib/transfer/refusal.hpp"
@@ -26,6 +28,8 @@ Endpoint::Impl::Impl(const EndpointConfig& endpoint_config, const Environment& e
       reset_hash_(config.stateless_reset_key.empty()
                       ? crypto::KeyedHash(random_.secret().bytes())
                       : crypto::KeyedHash(std::string_view(config.stateless_reset_key))) {
+  crypto::wipe(std::as_writable_bytes(std::span(config.stateless_reset_key)));
+  config.stateless_reset_key.clear();
   environment.entropy = {};
 }
 

@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "lib/base/assert.hpp"
+#include "lib/base/plain_text.hpp"
 #include "lib/transfer/refusal.hpp"
 #include "lib/transfer/schema.hpp"
 
@@ -179,7 +180,8 @@ bool Receivers::on_send_end(Timestamp now, const wire::SendEnd& frame) {
     const bool asked = entry.announced && frame.status == Status::timed_out &&
                        entry.announcement.reliability != Reliability::exact;
     const bool enough = asked && may_end_partial(entry);
-    end(now, it->second, enough ? Status::completed_partial : frame.status, frame.reason, asked);
+    end(now, it->second, enough ? Status::completed_partial : frame.status,
+        base::plain_text(frame.reason, wire::kReasonBytesMax), asked);
     return true;
   }
   if (it != by_key_.end()) discard(it->second);

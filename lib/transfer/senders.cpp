@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "lib/base/assert.hpp"
+#include "lib/base/plain_text.hpp"
 #include "lib/transfer/refusal.hpp"
 #include "lib/transfer/schema.hpp"
 
@@ -191,7 +192,7 @@ bool Senders::on_receive_end(Timestamp, const wire::ReceiveEnd& frame) {
   if (const auto it = by_key_.find({frame.tag, frame.n}); it != by_key_.end()) {
     const Entry* entry = table_.find(it->second);
     if (frame.status == Status::completed && frame.bytes != entry->transfer.bytes()) return false;
-    end(it->second, frame.status, frame.reason);
+    end(it->second, frame.status, base::plain_text(frame.reason, wire::kReasonBytesMax));
     return true;
   }
   if (frame.n < tags_.next(frame.tag)) return true;

@@ -39,6 +39,19 @@ TEST(Open, without_security_says_the_lines_that_fix_it) {
   expect_refused(config, ErrorCode::invalid_argument, {"handshakes_max_per_source"});
 }
 
+TEST(Open, with_a_reset_key_that_can_be_guessed_is_refused) {
+  EndpointConfig config = test_config();
+  for (const std::size_t bytes : {1u, 15u}) {
+    config.stateless_reset_key.assign(bytes, 'k');
+    expect_refused(
+        config, ErrorCode::invalid_argument,
+        {"stateless_reset_key has " + std::to_string(bytes) + " bytes", "at least 16 random"});
+  }
+  config.stateless_reset_key.assign(16, 'k');
+  const auto endpoint = Endpoint::open(config);
+  EXPECT_TRUE(endpoint) << why(endpoint);
+}
+
 TEST(Open, a_key_is_made_taken_and_never_shown) {
   const auto key = generate_key("lab-7");
   ASSERT_TRUE(key) << why(key);

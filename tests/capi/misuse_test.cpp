@@ -68,7 +68,16 @@ TEST_F(Misuse, configurations_that_mean_nothing_are_refused_with_the_remedy) {
   refuse_config([](auto& config) { config.worker_cpu = -2; }, "worker_cpu is -2");
   refuse_config([](auto& config) { config.worker_cpu = 1000; }, "worker_cpu 1000");
   refuse_config([](auto& config) { config.peer_timeout_ns = 0; }, "peer_timeout");
-  refuse_config([](auto& config) { config.stateless_reset_key_bytes = 9; }, "9");
+  refuse_config([](auto& config) { config.stateless_reset_key_bytes = 9; },
+                "stateless_reset_key is NULL, but its length is 9");
+  refuse_config([](auto& config) { config.stateless_reset_key = "0123456789abcdef"; },
+                "stateless_reset_key is set, but its length is 0");
+  refuse_config(
+      [](auto& config) {
+        config.stateless_reset_key = "0123456789abcde";
+        config.stateless_reset_key_bytes = 15;
+      },
+      "stateless_reset_key has 15 bytes");
   refuse_config([](auto& config) { config.dscp[2] = 64; }, "DSCP 64");
   auto faults = initial(longhaul_faults_init);
   faults.loss = 2;

@@ -15,7 +15,9 @@ import endings        # noqa: F401
 import iperf_flags    # noqa: F401
 import keys           # noqa: F401
 import lab_tool       # noqa: F401
+import processes      # noqa: F401
 import secrecy        # noqa: F401
+import strangers      # noqa: F401
 import transfers      # noqa: F401
 import wan_events     # noqa: F401
 import wan_line       # noqa: F401

@@ -2,6 +2,7 @@
 """What may show a secret, and does not: everything printed, memory, the line."""
 
 import re
+import secrets
 import select
 import socket
 import time
@@ -79,8 +80,11 @@ def memory_has(process, words):
 def text_of_a_key_does_not_stay_in_memory(bench):
     """The core works with its bytes; what was read from the file and parsed is wiped."""
     key = make_key(bench, 'key')
+    reset_key = bench.folder / 'reset.key'
+    reset_key.touch(mode=0o600)
+    reset_key.write_bytes(secrets.token_bytes(32))
     port = free_port()
-    server = bench.server(port, security=('--key', key))
+    server = bench.server(port, '--reset-key', reset_key, security=('--key', key))
     client = bench.client('127.0.0.1', port, '-t', '20', '--size', '1M', '-b', '50M',
                           security=('--key', key))
     wait_until(lambda: 'Interval' in client.output, 10, 'data')
@@ -89,6 +93,10 @@ def text_of_a_key_does_not_stay_in_memory(bench):
         expect(memory_has(process, [str(key).encode()]), 'the memory was not read')
         expect(not memory_has(process, [digits, digits[:32], digits[32:]]),
                f'the memory of {process.name} has the text of the key')
+    secret = reset_key.read_bytes()
+    expect(memory_has(server, [str(reset_key).encode()]), 'the memory was not read')
+    expect(not memory_has(server, [secret, secret[:16], secret[16:]]),
+           'the memory of the server has the reset key')
 
 
 def captured(sniffer, seconds, client):

@@ -43,6 +43,15 @@ void add_extension(X509& certificate, int kind, const std::string& value) {
   X509_EXTENSION_free(extension);
 }
 
+// As it is, also with what would end a line in openssl.cnf.
+void list_name(X509& certificate, int kind, const std::string& name) {
+  GENERAL_NAMES* const names = GENERAL_NAMES_new();
+  GENERAL_NAME* const entry = a2i_GENERAL_NAME(nullptr, nullptr, nullptr, kind, name.c_str(), 0);
+  require(names != nullptr && entry != nullptr && sk_GENERAL_NAME_push(names, entry) > 0);
+  require(X509_add1_ext_i2d(&certificate, NID_subject_alt_name, names, 0, 0) == 1);
+  GENERAL_NAMES_free(names);
+}
+
 void set_lifetime(X509& certificate, std::chrono::seconds from, std::chrono::seconds until) {
   X509_gmtime_adj(X509_getm_notBefore(&certificate), from.count());
   X509_gmtime_adj(X509_getm_notAfter(&certificate), until.count());
@@ -99,8 +108,7 @@ X509Ptr leaf_of(const CertificateOptions& options, EVP_PKEY& key) {
   set_lifetime(*certificate, options.valid_from, options.valid_until);
   if (options.listed) {
     ASN1_OCTET_STRING* const address = a2i_IPADDRESS(options.name.c_str());
-    add_extension(*certificate, NID_subject_alt_name,
-                  (address != nullptr ? "IP:" : "DNS:") + options.name);
+    list_name(*certificate, address != nullptr ? GEN_IPADD : GEN_DNS, options.name);
     ASN1_OCTET_STRING_free(address);
   }
   if (!options.extended_usage.empty()) {

@@ -43,12 +43,10 @@ Result<void> set_pointed_to(const longhaul_endpoint_config& given, EndpointConfi
     if (!local) return tl::unexpected(local.error());
     config.local = *local;
   }
-  if (given.stateless_reset_key != nullptr) {
-    config.stateless_reset_key.assign(static_cast<const char*>(given.stateless_reset_key),
-                                      given.stateless_reset_key_bytes);
-  } else if (given.stateless_reset_key_bytes != 0) {
-    return invalid("stateless_reset_key is NULL, but its length is " +
-                   std::to_string(given.stateless_reset_key_bytes));
+  if ((given.stateless_reset_key == nullptr) != (given.stateless_reset_key_bytes == 0)) {
+    return invalid("stateless_reset_key is " +
+                   std::string(given.stateless_reset_key == nullptr ? "NULL" : "set") +
+                   ", but its length is " + std::to_string(given.stateless_reset_key_bytes));
   }
   config.log = to_sink(given.log, given.log_context);
   return set_faults(given.inject, config);
@@ -70,8 +68,12 @@ Result<void> set_keys(const longhaul_endpoint_config& given, EndpointConfig& con
   if (given.private_key_file != nullptr) config.private_key_file = given.private_key_file;
   if (given.ca_file != nullptr) config.ca_file = given.ca_file;
   if (given.peer_name != nullptr) config.peer_name = given.peer_name;
-  // Last, since open wipes it, and nobody would if something after it failed.
+  // Last, since open wipes them, and nobody would if something after it failed.
   if (given.psk != nullptr) config.psk = given.psk;
+  if (given.stateless_reset_key != nullptr) {
+    config.stateless_reset_key.assign(static_cast<const char*>(given.stateless_reset_key),
+                                      given.stateless_reset_key_bytes);
+  }
   return {};
 }
 

@@ -73,6 +73,17 @@ TEST(SecurityCheck, AnUnknownNameIsRefusedWithTheNamesThereAre) {
   }
 }
 
+TEST(SecurityCheck, ANameOfThePeerIsWholeAndNoDomain) {
+  EndpointConfig config = with_certificates();
+  config.peer_name = "srv.example.com";
+  EXPECT_EQ(check_security(config), Security::certificates);
+  for (const char* domain : {".example.com", ".com", "."}) {
+    config.peer_name = domain;
+    expect_refused(config, AllOf(HasSubstr("peer_name " + std::string(domain)),
+                                 HasSubstr("begins with a dot"), HasSubstr("whole name")));
+  }
+}
+
 TEST(SecurityCheck, ContradictionsAreNamed) {
   EndpointConfig config = with_key();
   config.security = "none";

@@ -2,18 +2,23 @@
 // What concerns the process as a whole: its id in a file, its cores, its life in the background.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <thread>
+#include <vector>
 
 #include "apps/common/affinity.hpp"
 #include "apps/common/daemon.hpp"
 #include "apps/common/key_file.hpp"
 #include "apps/common/pid_file.hpp"
+#include "apps/common/standard_descriptors.hpp"
 #include "tests/unit/apps/temporary_folder.hpp"
 
 namespace longhaul::apps {
@@ -39,21 +44,106 @@ TEST(PidFile, HoldsTheIdAndGoesWithTheProcess) {
   EXPECT_EQ(folder.entries(), 0u);
 }
 
-TEST(PidFile, OfALivingProcessIsRespectedAndOfADeadOneReplaced) {
+/// A process that holds the pidfile until this goes.
+class Holder {
+ public:
+  explicit Holder(const std::string& path) {
+    std::array<int, 2> ends{};
+    if (::pipe(ends.data()) != 0) ADD_FAILURE() << "no pipe";
+    id_ = ::fork();
+    if (id_ == 0) {
+      const auto file = PidFile::create(path);
+      const char made = file ? 1 : 0;
+      if (::write(ends[1], &made, 1) == 1) ::pause();
+      ::_exit(1);
+    }
+    char made = 0;
+    EXPECT_EQ(::read(ends[0], &made, 1), 1);
+    EXPECT_EQ(made, 1);
+    for (const int end : ends) ::close(end);
+  }
+  ~Holder() {
+    ::kill(id_, SIGKILL);
+    ::waitpid(id_, nullptr, 0);
+  }
+  Holder(const Holder&) = delete;
+  Holder& operator=(const Holder&) = delete;
+  std::string id() const { return std::to_string(id_); }
+  /// It stays a zombie: its number is not free.
+  void kill() const { ::kill(id_, SIGKILL); }
+
+ private:
+  pid_t id_ = 0;
+};
+
+TEST(PidFile, OfALivingProcessIsRespected) {
   const TemporaryFolder folder;
-  write(folder.file("pid"), std::to_string(::getppid()));
+  const Holder holder(folder.file("pid"));
   const auto refused = PidFile::create(folder.file("pid"));
   ASSERT_FALSE(refused);
-  EXPECT_THAT(refused.error().context, HasSubstr(std::to_string(::getppid())));
-  EXPECT_EQ(TemporaryFolder::read(folder.file("pid")), std::to_string(::getppid()));
+  EXPECT_THAT(refused.error().context, HasSubstr("process " + holder.id() + ", which runs"));
+  EXPECT_EQ(TemporaryFolder::read(folder.file("pid")), holder.id() + "\n");
+  EXPECT_EQ(folder.entries(), 1u);
+}
 
-  const pid_t gone = ::fork();
-  if (gone == 0) ::_exit(0);
-  ::waitpid(gone, nullptr, 0);
-  for (const std::string& stale : {std::to_string(gone), std::string("nonsense"), std::string()}) {
+TEST(PidFile, OfAKilledProcessIsReplacedAtOnce) {
+  const TemporaryFolder folder;
+  const Holder holder(folder.file("pid"));
+  holder.kill();
+  const auto file = PidFile::create(folder.file("pid"));
+  ASSERT_TRUE(file) << file.error().context;
+  EXPECT_EQ(TemporaryFolder::read(folder.file("pid")), own_id());
+}
+
+TEST(PidFile, WithTheNumberOfAProcessThatDoesNotHoldItIsReplaced) {
+  const TemporaryFolder folder;
+  for (const std::string& stale :
+       {std::to_string(::getppid()), std::string("nonsense"), std::string()}) {
     write(folder.file("pid"), stale);
-    EXPECT_TRUE(PidFile::create(folder.file("pid"))) << stale;
+    const auto file = PidFile::create(folder.file("pid"));
+    ASSERT_TRUE(file) << stale << file.error().context;
+    EXPECT_EQ(TemporaryFolder::read(folder.file("pid")), own_id());
   }
+  EXPECT_EQ(folder.entries(), 0u);
+}
+
+TEST(PidFile, OfManyThatStartAtOnceOneGetsIt) {
+  const TemporaryFolder folder;
+  for (const bool stale : {false, true}) {
+    if (stale) write(folder.file("pid"), "1");
+    std::vector<pid_t> starters(8);
+    for (pid_t& starter : starters) {
+      starter = ::fork();
+      if (starter > 0) continue;
+      const auto file = PidFile::create(folder.file("pid"));
+      ::usleep(1'500'000);  // longer than the others try
+      ::_exit(file ? 0 : 1);
+    }
+    int got_it = 0;
+    for (const pid_t starter : starters) {
+      int status = 0;
+      ::waitpid(starter, &status, 0);
+      got_it += WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 1 : 0;
+    }
+    EXPECT_EQ(got_it, 1) << stale;
+    EXPECT_EQ(folder.entries(), 1u);
+  }
+}
+
+TEST(PidFile, IsNoLinkFolderOrDevice) {
+  const TemporaryFolder folder;
+  write(folder.file("precious"), "precious");
+  std::filesystem::create_symlink(folder.file("precious"), folder.file("link"));
+  std::filesystem::create_directory(folder.file("folder"));
+  ASSERT_EQ(::mkfifo(folder.file("fifo").c_str(), 0600), 0);
+  for (const std::string& path : {folder.file("link"), folder.file("folder"), folder.file("fifo"),
+                                  std::string("/dev/null")}) {
+    const auto refused = PidFile::create(path);
+    ASSERT_FALSE(refused) << path;
+    EXPECT_THAT(refused.error().context, HasSubstr("not a regular file"));
+  }
+  EXPECT_EQ(TemporaryFolder::read(folder.file("precious")), "precious");
+  EXPECT_EQ(folder.entries(), 4u);
 }
 
 TEST(PidFile, ThatBelongsToAnotherByNowIsLeftAlone) {
@@ -142,6 +232,41 @@ TEST(ThreadPinning, MovesOtherThreadsAndBack) {
   const auto refused = ThreadPinning::pin_others(1023);
   ASSERT_FALSE(refused);
   EXPECT_THAT(refused.error().context, HasSubstr("may use"));
+}
+
+/// Exit status of a process that begins with these descriptors closed.
+template <typename Body>
+int status_without(std::initializer_list<int> closed, Body body) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    for (const int descriptor : closed) ::close(descriptor);
+    ::_exit(hold_standard_descriptors() ? body() : 99);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+TEST(StandardDescriptors, AreNotGivenToWhatIsOpenedLater) {
+  const auto next_is_above = [] { return ::dup(STDERR_FILENO) > STDERR_FILENO ? 0 : 1; };
+  EXPECT_EQ(status_without({}, next_is_above), 0);
+  EXPECT_EQ(status_without({0}, next_is_above), 0);
+  EXPECT_EQ(status_without({1}, next_is_above), 0);
+  EXPECT_EQ(status_without({2}, next_is_above), 0);
+  EXPECT_EQ(status_without({0, 2}, next_is_above), 0);
+  EXPECT_EQ(status_without({0, 1, 2}, next_is_above), 0);
+}
+
+TEST(StandardDescriptors, ThatWereClosedStayOfNoUse) {
+  EXPECT_EQ(status_without({0, 1, 2},
+                           [] {
+                             char byte = 0;
+                             const bool reads = ::read(STDIN_FILENO, &byte, 1) >= 0;
+                             const bool writes = ::write(STDOUT_FILENO, &byte, 1) >= 0;
+                             const bool complains = ::write(STDERR_FILENO, &byte, 1) >= 0;
+                             return reads || writes || complains ? 1 : 0;
+                           }),
+            0);
 }
 
 /// Exit status of a process that becomes a daemon and then does `body`.

@@ -97,10 +97,5 @@ TEST(Units, BytesAndRatesReadLikeIperf3) {
   EXPECT_EQ(format_rate(999.9e6), "1.00 Gbits/sec");
 }
 
-TEST(Units, WordsOfAPeerCannotSteerATerminal) {
-  EXPECT_EQ(printable("a\x1b[31mb\n"), "a?[31mb?");
-  EXPECT_EQ(printable("abcdef", 3), "abc...");
-}
-
 }  // namespace
 }  // namespace longhaul::apps

@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <numeric>
 #include <set>
+#include <string_view>
 #include <vector>
 
 #include "tests/support/seeded_source.hpp"
@@ -262,6 +264,26 @@ TEST_F(HandshakeTest, a_refusal_says_why) {
   ASSERT_TRUE(client.failure().has_value());
   EXPECT_EQ(client.failure()->code, ErrorCode::refused);
   EXPECT_EQ(client.failure()->reason, "not today");
+}
+
+TEST_F(HandshakeTest, a_refusal_that_wants_to_rule_the_terminal_is_made_plain) {
+  constexpr std::string_view kHostile =
+      "\x1b[31mno\nlonghaul-perf: error: run this \xc2\x9b"
+      "32m \x9b"
+      "33m caf\xc3";
+  std::vector<std::byte> frames(1000);
+  frames.resize(wire::write_frame(wire::ConnectionClose{3, 0, kHostile}, frames));
+  client.on_long_packet(now, answer(wire::LongType::accept, frames));
+  ASSERT_TRUE(client.failure().has_value());
+  EXPECT_EQ(client.failure()->reason, "?[31mno?longhaul-perf: error: run this ?32m ?33m caf?");
+}
+
+TEST_F(HandshakeTest, of_many_versions_a_peer_claims_to_speak_a_few_are_named) {
+  std::vector<std::uint32_t> versions(300);
+  std::iota(versions.begin(), versions.end(), 1);
+  client.on_version_negotiation(now, versions);
+  ASSERT_TRUE(client.failure().has_value());
+  EXPECT_NE(client.failure()->reason.find("0x00000008, we speak"), std::string::npos);
 }
 
 TEST_F(HandshakeTest, version_negotiation_ends_an_attempt_that_nothing_else_has_answered) {

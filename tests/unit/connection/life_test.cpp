@@ -134,6 +134,17 @@ TEST_F(LifeTest, an_outage_shorter_than_the_peer_timeout_is_survived) {
   EXPECT_LT(network.now - back, milliseconds(700));  // 2 MB at 100 Mbit/s take 160 ms
 }
 
+TEST_F(LifeTest, what_a_peer_gives_as_its_reason_is_made_plain) {
+  network.connect(client, server);
+  network.transfer(client, server, 1, 10'000'000);
+  network.run(milliseconds(50));
+  client.endpoint.close(network.now, client.opened,
+                        "\x1b[2Jgone\r\nlonghaul: all is well \xc2\x9bm \xff");
+  network.run(milliseconds(6));
+  EXPECT_EQ(server.transfers[1].reason, "?[2Jgone??longhaul: all is well ?m ?");
+  EXPECT_EQ(server.connections.back().reason, "?[2Jgone??longhaul: all is well ?m ?");
+}
+
 TEST_F(LifeTest, a_close_ends_both_ends_with_its_reason) {
   network.connect(client, server);
   network.transfer(client, server, 1, 10'000'000);

@@ -34,6 +34,46 @@ TEST_F(CredentialsTest, take_what_fits) {
   EXPECT_EQ(refusal(keys_), "taken") << "one CA twice";
 }
 
+TEST_F(CredentialsTest, pass_over_the_mark_some_editors_put_in_front) {
+  const std::string mark = "\xef\xbb\xbf";
+  keys_.certificate_pem = mark + keys_.certificate_pem;
+  keys_.private_key_pem = mark + keys_.private_key_pem;
+  keys_.ca_pem = mark + keys_.ca_pem;
+  EXPECT_EQ(refusal(keys_), "taken");
+  // What stands behind the second one would be left out.
+  keys_.ca_pem += mark + pki_.authority.certificate_pem();
+  EXPECT_TRUE(refusal(keys_).starts_with("the list of CAs has a byte order mark in its middle"))
+      << refusal(keys_);
+}
+
+TEST_F(CredentialsTest, refuse_a_chain_no_peer_would_take) {
+  const std::string own = keys_.certificate_pem;
+  const std::string above = pki_.authority.certificate_pem();
+  const auto with_chain_of = [&](std::size_t certificates) {
+    keys_.certificate_pem = own;
+    for (std::size_t i = 0; i < certificates; ++i) keys_.certificate_pem += above;
+    return refusal(keys_);
+  };
+  EXPECT_EQ(with_chain_of(50), "taken");
+  const std::string refused = with_chain_of(500);
+  EXPECT_TRUE(refused.starts_with("the own certificate and its chain, 501 certificates, take 1"))
+      << refused;
+  EXPECT_NE(refused.find("a peer takes 102400; leave in the file"), std::string::npos) << refused;
+  // The longest that is taken is one a peer takes as well.
+  std::size_t least_refused = 500;
+  for (std::size_t taken = 50; least_refused - taken > 1;) {
+    const std::size_t middle = (taken + least_refused) / 2;
+    (with_chain_of(middle) == "taken" ? taken : least_refused) = middle;
+  }
+  ASSERT_EQ(with_chain_of(least_refused - 1), "taken");
+  const auto client = test::certificates(keys_);
+  const auto server = test::certificates(pki_.server_keys());
+  test::TlsPair pair(*client, *server);
+  pair.run();
+  EXPECT_TRUE(pair.client.finished()) << test::failure_of(pair.client);
+  EXPECT_TRUE(pair.server.finished()) << test::failure_of(pair.server);
+}
+
 TEST_F(CredentialsTest, refuse_a_key_of_another_certificate) {
   keys_.private_key_pem = pki_.server.private_key_pem;
   EXPECT_EQ(refusal(keys_),

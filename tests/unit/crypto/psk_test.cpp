@@ -37,6 +37,15 @@ TEST(PskKey, skips_comments_and_empty_lines_and_foreign_line_ends) {
   EXPECT_TRUE(PskKey::parse("longhaul-psk-1\tnode-a\t" + kDigits + "\n"));
 }
 
+TEST(PskKey, passes_over_the_mark_some_editors_put_in_front) {
+  EXPECT_TRUE(PskKey::parse("\xef\xbb\xbf" + kLine));
+  EXPECT_TRUE(PskKey::parse("\xef\xbb\xbf# made today\r\n" + kLine + "\r\n"));
+  EXPECT_EQ(refusal("\xef\xbb\xbf\xef\xbb\xbf" + kLine), "no longhaul-psk-1 in line 1 of the key");
+  for (const char* mark : {"\xff\xfe", "\xfe\xff"}) {
+    EXPECT_TRUE(refusal(mark + kLine).starts_with("UTF-16, as some editors save it"));
+  }
+}
+
 TEST(PskKey, says_where_a_text_is_no_key) {
   EXPECT_EQ(refusal(""), "no key in it");
   EXPECT_EQ(refusal("# only a comment\n"), "no key in it");

@@ -153,6 +153,34 @@ TEST(TlsRefusal, of_another_name) {
   EXPECT_TRUE(contains(words.server, "client.example and not to gateway.example")) << words.server;
 }
 
+TEST(TlsRefusal, shows_names_that_want_to_forge_a_line_as_one_line) {
+  const tests::Authority authority;
+  const tests::Certified client = authority.issue(
+      {.name = "c.example\r\nlonghaul: refused a client at 192.0.2.1:1: \x1b[31m\xc2\x9b"});
+  const tests::Certified server = authority.issue({.name = "server.example"});
+  const std::string ca = authority.certificate_pem();
+  const Words words =
+      refused(test::keys_of(client, ca), test::keys_of(server, ca, "other.example"));
+  EXPECT_TRUE(
+      words.server.starts_with("the peer's certificate is made out to DNS:c.example??"
+                               "longhaul: refused a client at 192.0.2.1:1: "))
+      << words.server;
+  EXPECT_EQ(words.server.find_first_of("\r\n\x1b\x9b"), std::string::npos) << words.server;
+}
+
+TEST(TlsRefusal, shows_the_beginning_of_a_name_that_is_very_long) {
+  const tests::Authority authority;
+  std::string name = "c.example\n";
+  while (name.size() < 10'000) name += "\nx";
+  const tests::Certified client = authority.issue({.name = name});
+  const tests::Certified server = authority.issue({.name = "server.example"});
+  const std::string ca = authority.certificate_pem();
+  const Words words =
+      refused(test::keys_of(client, ca), test::keys_of(server, ca, "other.example"));
+  EXPECT_LT(words.server.size(), 500u);
+  EXPECT_EQ(words.server.find('\n'), std::string::npos) << words.server;
+}
+
 TEST(TlsRefusal, of_a_fingerprint_that_is_not_pinned) {
   const Pki pki;
   CertificateKeys client = pki.client_keys();

@@ -41,6 +41,19 @@ struct EndingsTest : testing::Test {
   }
 };
 
+TEST_F(EndingsTest, what_a_peer_gives_as_its_reason_is_made_plain) {
+  constexpr std::string_view kHostile = "\x1b]0;title\x07 a\nb \xc2\x9b \x9b";
+  constexpr std::string_view kPlain = "?]0;title? a?b ? ?";
+  receive(1);
+  EXPECT_TRUE(
+      pair.b.receivers.on_send_end(pair.now, wire::SendEnd{7, 0, Status::cancelled, kHostile}));
+  EXPECT_EQ(pair.b.ending(1).reason, kPlain);
+  send(2, 8);
+  EXPECT_TRUE(pair.a.senders.on_receive_end(
+      pair.now, wire::ReceiveEnd{8, 0, Status::cancelled, 0, kHostile}));
+  EXPECT_EQ(pair.a.ending(2).reason, kPlain);
+}
+
 TEST_F(EndingsTest, a_cancelled_send_ends_the_receive_that_waits_for_it) {
   receive(1);
   send(1);

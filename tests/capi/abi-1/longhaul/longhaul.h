@@ -128,8 +128,9 @@ longhaul_code longhaul_endpoint_listen(longhaul_endpoint* endpoint, longhaul_err
 longhaul_code longhaul_endpoint_accept(longhaul_endpoint* endpoint, int64_t timeout_ns,
                                        longhaul_connection** connection, longhaul_error* error);
 /// Connects and waits, as long as `options` (NULL: defaults) say. The connection is the caller's to
-/// release. Errors: wrong_family, invalid_argument, timed_out, refused, version_mismatch,
-/// would_block, closed, peer_lost.
+/// release. Errors: wrong_family, invalid_argument, timed_out, refused, not_authenticated,
+/// system (no route), no_permission (a firewall rule here), version_mismatch, would_block, closed,
+/// peer_lost.
 longhaul_code longhaul_endpoint_connect(longhaul_endpoint* endpoint, const longhaul_address* remote,
                                         const longhaul_connect_options* options,
                                         longhaul_connection** connection, longhaul_error* error);

@@ -195,16 +195,16 @@ typedef struct longhaul_endpoint_config {
   uint64_t eager_budget;          ///< bytes for transfers nobody posted for; default 4 MiB
   uint64_t eager_max;             ///< largest eager transfer, bytes; default 64 KiB
   uint32_t transfers_max;         ///< a connection and direction; default 32768
-  uint32_t connections_max;       ///< default 1024
+  uint32_t connections_max;       ///< 1 to 2^24; default 1024
   uint32_t completions_max;       ///< waiting for poll; a power of two; default 65536
   int32_t worker_cpu;             ///< core of the worker; default -1: the scheduler's choice
   uint8_t dscp[4];                ///< of each class, 0 to 63; default 48, 34, 10, 1
   uint32_t validate_addresses;    ///< 1 (default): new clients prove their address first; or 0
-  uint32_t use_seed;              ///< 1: `seed` counts; default 0: the system's randomness
+  uint32_t use_seed;              ///< 1: `seed` counts; default 0: from the system
   uint32_t handshakes_max_per_source;  ///< under way from one address; more wait; default 64
-  uint64_t seed;                       ///< of connection IDs, tokens and reserved bits
-  const void* stateless_reset_key;     ///< NULL (default): random
-  uint64_t stateless_reset_key_bytes;  ///< its length
+  uint64_t seed;                       ///< of injected faults; keys and IDs never follow it
+  const void* stateless_reset_key;     ///< NULL (default): random; the caller wipes it
+  uint64_t stateless_reset_key_bytes;  ///< its length, at least 16; 0 with NULL
   const longhaul_faults* inject;       ///< NULL (default): none
   longhaul_log_sink log;               ///< NULL (default): silent
   void* log_context;                   ///< passed to `log`; has to live until the endpoint closed

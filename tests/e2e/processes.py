@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The program as a process: what it is started with, what it leaves, and output that goes away."""
+
+import contextlib
+import os
+import signal
+from pathlib import Path
+
+from harness import case, expect, free_port, same_bytes, wait_until
+
+SMALL = ('--size', '1M', '-n', '8')
+
+
+@contextlib.contextmanager
+def daemon(bench, port, name, *arguments, prefix=()):
+    """Its process id, of a server in the background that ends when it is left."""
+    pidfile = bench.folder / f'{name}.pid'
+    starter = bench.run(f'start-{name}', '-s', '-D', '-p', port, '--pidfile', pidfile, *arguments,
+                        prefix=prefix)
+    expect(starter.wait(10) == 0, starter.story())
+    pid = int(pidfile.read_text())
+    try:
+        yield pid
+    except BaseException:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+        raise
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGTERM)
+    wait_until(lambda: gone(pid), 5, f'{name} ends')
+
+
+def gone(pid):
+    """A zombie, which is for its new parent to bury, is gone as well."""
+    try:
+        return Path(f'/proc/{pid}/stat').read_text().rsplit(')')[-1].split()[0] == 'Z'
+    except OSError:
+        return True
+
+
+@case
+def daemon_started_without_standard_descriptors_serves_and_ends(bench):
+    for number, closed in enumerate(('<&-', '>&-', '2>&-', '<&- >&-', '<&- >&- 2>&-')):
+        port, without = free_port(), ('sh', '-c', f'exec "$@" {closed}', 'sh')
+        with daemon(bench, port, f'daemon{number}', prefix=without) as pid:
+            for standard in range(3):
+                expect(os.readlink(f'/proc/{pid}/fd/{standard}') == '/dev/null',
+                       f'{closed}: {standard} is no /dev/null')
+            client = bench.client('127.0.0.1', port, *SMALL, name=f'client{number}')
+            expect(client.wait(10) == 0, f'{closed}: {client.story()}')
+        expect(not (bench.folder / f'daemon{number}.pid').exists(), f'{closed}: a pidfile stays')
+
+
+@case
+def ends_without_standard_descriptors_move_a_file(bench):
+    sample, output = bench.sample(2), bench.folder / 'arrived'
+    silent = ('sh', '-c', 'exec "$@" <&- >&- 2>&-', 'sh')
+    port = free_port()
+    server = bench.server(port, '--output', output, prefix=silent)
+    client = bench.client('127.0.0.1', port, '--file', sample, prefix=silent)
+    bench.finish(server, client)
+    same_bytes(sample, output)
+
+
+@case
+def server_that_was_killed_starts_again_at_once(bench):
+    """Its pidfile stands in nobody's way, also not with the number of a process that runs."""
+    port = free_port()
+    with daemon(bench, port, 'first') as pid:
+        pidfile = bench.folder / 'first.pid'
+        os.kill(pid, signal.SIGKILL)
+        again = bench.run('again', '-s', '-p', port, '--pidfile', pidfile)
+        wait_until(lambda: pidfile.read_text() == f'{again.popen.pid}\n', 5, 'it starts again')
+        second = bench.run('second', '-s', '-p', free_port(), '--pidfile', pidfile)
+        expect(second.wait(5) == 1 and f'process {again.popen.pid}, which runs' in second.errors,
+               second.story())
+        again.signal(signal.SIGTERM)
+        again.wait(5)
+        pidfile.write_text(f'{os.getpid()}\n')
+        third = bench.run('third', '-s', '-p', port, '--pidfile', pidfile)
+        wait_until(lambda: pidfile.read_text() == f'{third.popen.pid}\n', 5, 'the third starts')
