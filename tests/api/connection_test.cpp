@@ -38,6 +38,30 @@ TEST_F(Connections, know_each_others_addresses) {
   EXPECT_TRUE(to_server_.reason().empty());
 }
 
+/// A port of loopback that hears everything and never answers, not even by ICMP.
+class MuteLine {
+ public:
+  MuteLine() : socket_(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0)) {
+    sockaddr_in here{};
+    here.sin_family = AF_INET;
+    here.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof here;
+    EXPECT_EQ(::bind(socket_, reinterpret_cast<const sockaddr*>(&here), size), 0);
+    EXPECT_EQ(::getsockname(socket_, reinterpret_cast<sockaddr*>(&here), &size), 0);
+    port_ = ntohs(here.sin_port);
+  }
+  ~MuteLine() { ::close(socket_); }
+  MuteLine(const MuteLine&) = delete;
+  MuteLine& operator=(const MuteLine&) = delete;
+
+  int number() const noexcept { return socket_; }
+  SocketAddress address() const { return loopback(port_); }
+
+ private:
+  int socket_;
+  std::uint16_t port_ = 0;
+};
+
 /// A NAT between a client and its server, which gives the client another port when it is told to.
 class Nat {
  public:
@@ -127,20 +151,15 @@ TEST_F(Connections, follow_a_peer_that_gets_another_address) {
 }
 
 TEST_F(Connections, a_seed_fixes_nothing_that_a_stranger_sees) {
-  const int line = ::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-  sockaddr_in here{};
-  here.sin_family = AF_INET;
-  here.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof here;
-  ASSERT_EQ(::bind(line, reinterpret_cast<const sockaddr*>(&here), size), 0);
-  ASSERT_EQ(::getsockname(line, reinterpret_cast<sockaddr*>(&here), &size), 0);
+  const MuteLine mute;
+  const int line = mute.number();
   std::array<std::array<char, 12>, 2> said{};  // connection ID and attempt of an initial
   for (auto& said_once : said) {
     EndpointConfig config = test_config();
     config.seed = 5;
     auto endpoint = Endpoint::open(config);
     ASSERT_TRUE(endpoint) << why(endpoint);
-    ASSERT_TRUE(endpoint->connect_async(loopback(ntohs(here.sin_port))));
+    ASSERT_TRUE(endpoint->connect_async(mute.address()));
     std::array<char, 2048> data;
     pollfd waiting{line, POLLIN, 0};
     ASSERT_EQ(::poll(&waiting, 1, 5000), 1);
@@ -150,7 +169,6 @@ TEST_F(Connections, a_seed_fixes_nothing_that_a_stranger_sees) {
     while (::recv(line, data.data(), data.size(), MSG_DONTWAIT) >= 0) {
     }
   }
-  ::close(line);
   EXPECT_NE(said[0], said[1]);
 }
 
@@ -206,8 +224,8 @@ TEST_F(Connections, a_connect_that_fails_ends_what_was_posted_on_it) {
   ASSERT_NO_FATAL_FAILURE(connect());
   ConnectOptions options;
   options.timeout = milliseconds(200);
-  const auto nobody = client_.local_address();  // does not listen
-  const auto connection = server_.connect_async(nobody, options);
+  const MuteLine nobody;
+  const auto connection = server_.connect_async(nobody.address(), options);
   ASSERT_TRUE(connection);
   std::vector<std::uint8_t> target(10);
   const auto receive = connection->recv_tensor(3, view(target));
