@@ -53,8 +53,8 @@ constexpr std::string_view kExamples =
     "  longhaul-perf -c 192.0.2.1 -t 5 -O 1 -J | jq .end.goodput_mbps\n";
 
 constexpr std::string_view kExits =
-    "Exit status: 0 the test completed and every digest agreed; 1 anything else, Ctrl-C included\n"
-    "(the peer is told and the summary printed; a second Ctrl-C kills).\n"
+    "Exit status: 0 the test completed and every digest agreed, at least one; 1 anything else,\n"
+    "Ctrl-C included (the peer is told and the summary printed; a second Ctrl-C kills).\n"
     "K, M, G and T are powers of 1024 in sizes and of 1000 in rates.\n";
 
 std::string spelling(const Flag& flag) {

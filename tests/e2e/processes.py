@@ -118,3 +118,21 @@ def server_whose_reader_leaves_says_so(bench):
         if name == 'testing':
             expect('the server ends, since nobody reads its output any more' in client.errors,
                    client.story())
+
+
+@case
+def test_too_short_for_one_transfer_is_no_success(bench):
+    """64 MiB at 100 Mbit/s take 5 s. Nothing was compared, and that is said with a remedy."""
+    for name, words in (('text', ()), ('json', ('-J',)), ('reverse', ('-R',)),
+                        ('both', ('--bidir',))):
+        port = free_port()
+        server = bench.server(port, '-b', '100M', name=f'server-{name}')
+        client = bench.client('127.0.0.1', port, '-t', '0.5', '-b', '100M', *words,
+                              name=f'client-{name}')
+        for process in (client, server):
+            expect(process.wait(20) == 1, process.story())
+            expect('no transfer completed within the test' in process.everything and
+                   '-t' in process.everything and '--size' in process.everything,
+                   process.story())
+        if name == 'json':
+            expect(client.json()['end']['digest_ok'] is None, client.story())
