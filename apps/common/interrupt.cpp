@@ -45,6 +45,7 @@ bool InterruptWatch::interrupted() {
   signalfd_siginfo info{};
   if (::read(fd_.get(), &info, sizeof info) != static_cast<ssize_t>(sizeof info)) return false;
   interrupted_ = true;
+  output_gone_ = info.ssi_signo == SIGPIPE;
   // Not SIGPIPE: the farewell writes to the same stdout that is gone.
   const sigset_t signals = deadly_signals();
   ::pthread_sigmask(SIG_UNBLOCK, &signals, nullptr);

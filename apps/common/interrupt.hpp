@@ -19,12 +19,15 @@ class InterruptWatch {
   int fd() const noexcept { return fd_.get(); }
   /// Call when `fd()` is readable, or at any time; true once a signal has come.
   bool interrupted();
+  /// It was SIGPIPE: nobody reads stdout any more.
+  bool output_gone() const noexcept { return output_gone_; }
 
  private:
   explicit InterruptWatch(FileDescriptor fd) : fd_(std::move(fd)) {}
 
   FileDescriptor fd_;
   bool interrupted_ = false;
+  bool output_gone_ = false;
 };
 
 }  // namespace longhaul::apps

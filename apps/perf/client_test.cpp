@@ -121,6 +121,7 @@ void ClientTest::report(std::string error) {
   // With a broken connection the transfers only repeat what its end says.
   if (summary.error.empty()) summary.error = traffic_.failure();
   if (interrupted_ && summary.error.empty()) summary.error = "the client was interrupted";
+  if (summary.error.empty() && traffic_.nothing_compared()) summary.error = kNothingCompared;
   reporter_.on_end(summary);
 }
 

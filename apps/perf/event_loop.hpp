@@ -23,6 +23,7 @@ class EventLoop {
   /// wait once, when it comes.
   void run_once(Clock::time_point until, const Handler& handler);
   bool interrupted() { return interrupts_.interrupted(); }
+  bool output_gone() const noexcept { return interrupts_.output_gone(); }
 
  private:
   bool drain(const Handler& handler);

@@ -59,8 +59,8 @@ constexpr std::string_view kUnits =
     "intervals go in such steps.\n";
 
 constexpr std::string_view kExits =
-    "0 the test completed and every digest agreed; 1 anything else, Ctrl-C included\n"
-    "(the peer is told and the summary printed; a second Ctrl-C kills).\n";
+    "0 the test completed and every digest agreed, at least one; 1 anything else, Ctrl-C\n"
+    "included (the peer is told and the summary printed; a second Ctrl-C kills).\n";
 
 // Not in the table: the parser answers them itself.
 struct Own {

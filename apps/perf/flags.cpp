@@ -15,11 +15,18 @@ namespace longhaul::apps::perf {
 
 namespace {
 
+/// "-i/--interval"
+std::string shown_name(const Flag& flag) {
+  const std::string name = flag.short_name == '\0' ? "" : fmt::format("-{}/", flag.short_name);
+  return fmt::format("{}--{}", name, flag.long_name);
+}
+
 Result<void> apply(const Flag& flag, const CLI::Option& given, Options& options) {
   const std::vector<std::string>& values = given.results();
   if (values.size() > 1 && !flag.value.empty()) {
     return fail(ErrorCode::invalid_argument,
-                fmt::format("--{} is given {} times; give it once", flag.long_name, values.size()));
+                fmt::format("{} is given {}; give it once", shown_name(flag),
+                            values.size() == 2 ? "twice" : fmt::format("{} times", values.size())));
   }
   const std::string_view value = flag.value.empty() ? std::string_view() : values.front();
   auto applied = flag.apply(options, value);
@@ -194,11 +201,9 @@ Error parse_error(const CLI::ParseError& error) {
     const bool named = text.starts_with(fmt::format("--{}:", flag.long_name)) ||
                        text.starts_with(fmt::format("-{}:", flag.short_name));
     if (!named) continue;
-    const std::string name = flag.short_name == '\0' ? "" : fmt::format("-{}/", flag.short_name);
     return {ErrorCode::invalid_argument, 0,
-            flag.value.empty()
-                ? fmt::format("{}--{} takes no value; leave it out", name, flag.long_name)
-                : fmt::format("{}--{} needs a value: {}", name, flag.long_name, flag.value)};
+            flag.value.empty() ? fmt::format("{} takes no value; leave it out", shown_name(flag))
+                               : fmt::format("{} needs a value: {}", shown_name(flag), flag.value)};
   }
   return {ErrorCode::invalid_argument, 0, fmt::format("{}; --help lists the flags", text)};
 }
@@ -223,6 +228,8 @@ Result<CommandLine> parse_command_line(int argc, const char* const* argv) {
   for (const Flag& flag : flags()) {
     const std::string names = names_of(flag);
     given.push_back(flag.value.empty() ? app.add_flag(names) : app.add_option(names));
+    // Else it calls a flag that is given twice one that lacks its value.
+    if (!flag.value.empty()) given.back()->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   }
   try {
     app.parse(argc, argv);

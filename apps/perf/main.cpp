@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cctype>
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <exception>
@@ -14,6 +15,8 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "apps/common/daemon.hpp"
@@ -41,6 +44,15 @@ int complain(std::string_view text) {
   return 1;
 }
 
+/// What the program was asked to print. The exit status; an error names `done`, which is so all the
+/// same.
+int say(const std::string& text, std::string_view done = {}) {
+  const bool good = std::fputs(text.c_str(), stdout) >= 0;
+  if (std::fflush(stdout) == 0 && good) return 0;
+  const std::string cause = std::generic_category().message(errno);
+  return complain(fmt::format("stdout takes no more ({}){}", cause, done));
+}
+
 int make_sample(const Options& options) {
   if (std::error_code error; std::filesystem::is_regular_file(options.sample_path, error)) {
     return complain(fmt::format("{} exists; name another file, or remove it if it is not needed",
@@ -49,11 +61,9 @@ int make_sample(const Options& options) {
   if (auto written = write_sample_file(options.sample_path, options.sample_bytes); !written) {
     return complain(explain(written.error()));
   }
-  std::fputs(fmt::format("{}: a sample model with {} of data\n", options.sample_path,
-                         format_bytes(options.sample_bytes))
-                 .c_str(),
-             stdout);
-  return 0;
+  return say(fmt::format("{}: a sample model with {} of data\n", options.sample_path,
+                         format_bytes(options.sample_bytes)),
+             "; the sample is written all the same");
 }
 
 /// This host's name as far as a key may be called so.
@@ -81,16 +91,14 @@ int generate_key_file(const Options& options) {
     return complain(fmt::format("{} exists; name another file, or remove it if its key is not used",
                                 printable(path)));
   }
-  std::fputs(fmt::format("{0}: a key named {1} that only you can read. Copy it to the other end in "
+  return say(fmt::format("{0}: a key named {1} that only you can read. Copy it to the other end in "
                          "a way nobody can listen to:\n"
                          "    scp -p {0} HOST:\n"
                          "Whoever has it may connect. Then there, and here:\n"
                          "    longhaul-perf -s --key {0}\n"
                          "    longhaul-perf -c HOST --key {0}\n",
-                         printable(path), name)
-                 .c_str(),
-             stdout);
-  return 0;
+                         printable(path), name),
+             "; the key is made all the same");
 }
 
 std::unique_ptr<Reporter> make_reporter(const Options& options, Output& output) {
@@ -189,11 +197,9 @@ int main_checked(int argc, const char* const* argv) {
   if (!line) return complain(line.error().context);
   switch (line->command) {
     case Command::help:
-      std::fputs(help_text().c_str(), stdout);
-      return 0;
+      return say(help_text());
     case Command::version:
-      std::fputs("longhaul-perf " LONGHAUL_PERF_VERSION "\n", stdout);
-      return 0;
+      return say("longhaul-perf " LONGHAUL_PERF_VERSION "\n");
     case Command::run:
       break;
   }

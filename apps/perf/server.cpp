@@ -166,8 +166,14 @@ bool Server::retire() {
 }
 
 void Server::say_goodbye() {
-  const std::string_view why = "the server was interrupted";
-  if (!session_) reporter_.on_note(why);
+  const bool unheard = loop_.output_gone();
+  const std::string_view why =
+      unheard ? "the server ends, since nobody reads its output any more; start it with -D or "
+                "--logfile, or let its reader stay"
+              : "the server was interrupted";
+  const bool report_will_say = session_ && !session_->reported();
+  if (!report_will_say && unheard) reporter_.on_error(why);
+  if (!report_will_say && !unheard) reporter_.on_note(why);
   if (session_) session_->abandon(why);
   for (auto& visitor : visitors_) visitor->abandon(why);
   const Clock::time_point deadline = Clock::now() + kFarewell;

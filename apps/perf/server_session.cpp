@@ -165,7 +165,9 @@ void ServerSession::tick(Clock::time_point now) {
 
 void ServerSession::conclude() {
   succeeded_ = traffic_->good();
-  report(traffic_->interrupted() ? "the client was interrupted" : "");
+  report(std::string(traffic_->interrupted()        ? "the client was interrupted"
+                     : traffic_->nothing_compared() ? kNothingCompared
+                                                    : ""));
   std::optional<Transcript> transcript;
   if (plan_.server_output) transcript = reporter_.take_transcript();
   auto sent = control_.send(finished_message(transcript ? &*transcript : nullptr));

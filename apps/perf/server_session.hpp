@@ -44,6 +44,8 @@ class ServerSession {
   /// From now on this is the server's test.
   void begin();
   bool succeeded() const noexcept { return succeeded_; }
+  /// Its result, or why there is none, has been printed.
+  bool reported() const noexcept { return reported_; }
 
  private:
   enum class State : std::uint8_t {

@@ -138,9 +138,15 @@ bool Traffic::idle() const noexcept {
 }
 
 bool Traffic::good() const {
-  if (!complete() || interrupted()) return false;
+  if (!complete() || interrupted() || nothing_compared()) return false;
   return (!incoming_ || incoming_->report()->digest_ok) &&
          (!outgoing_ || (results_->digest_ok && outgoing_->failed() == 0));
+}
+
+bool Traffic::nothing_compared() const {
+  if (!complete() || plan_.mode != Mode::stream) return false;
+  const auto directions = summary();
+  return std::ranges::any_of(directions, &DirectionSummary::nothing_compared);
 }
 
 bool Traffic::interrupted() const {

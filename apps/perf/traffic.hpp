@@ -14,6 +14,10 @@
 
 namespace longhaul::apps::perf {
 
+inline constexpr std::string_view kNothingCompared =
+    "no transfer completed within the test, so no digest was compared; give the client a longer -t "
+    "or a smaller --size";
+
 /// All data of one test at one end, whichever end it is: what it sends, what it receives, or both,
 /// and the messages `go`, `stop`, `done` and `results` about them.
 class Traffic {
@@ -52,8 +56,11 @@ class Traffic {
   bool complete() const;
   /// No memory is the library's.
   bool idle() const noexcept;
-  /// Complete, and every comparison agreed, and nobody broke it off.
+  /// Complete, and in each direction there were comparisons and all agreed, and nobody broke it
+  /// off.
   bool good() const;
+  /// Complete, and in some direction of a stream there was nothing to compare.
+  bool nothing_compared() const;
   bool interrupted() const;
   /// Why the first transfer failed; empty if none did.
   std::string failure() const;

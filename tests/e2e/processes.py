@@ -3,6 +3,7 @@
 
 import contextlib
 import os
+import re
 import signal
 from pathlib import Path
 
@@ -79,3 +80,59 @@ def server_that_was_killed_starts_again_at_once(bench):
         pidfile.write_text(f'{os.getpid()}\n')
         third = bench.run('third', '-s', '-p', port, '--pidfile', pidfile)
         wait_until(lambda: pidfile.read_text() == f'{third.popen.pid}\n', 5, 'the third starts')
+
+
+@case
+def what_was_asked_for_and_cannot_be_printed_is_no_success(bench):
+    full = ('sh', '-c', 'exec "$@" > /dev/full', 'sh')
+    key, sample = bench.folder / 'made.key', bench.folder / 'made.safetensors'
+    for name, words in (('help', ('--help',)), ('version', ('--version',)),
+                        ('key', ('--generate-key', key)), ('sample', ('--make-sample', sample))):
+        process = bench.run(name, *words, prefix=full, security=())
+        expect(process.wait(30) == 1 and 'stdout takes no more (No space' in process.errors,
+               process.story())
+    # They are whole, and the error says that they are there.
+    expect(re.search(r'longhaul-psk-1 \S+ [0-9a-f]{64}', key.read_text()), 'no key was made')
+    expect(sample.stat().st_size > 1000, 'no sample was made')
+    closed = bench.run('closed', '--version', prefix=('sh', '-c', 'exec "$@" >&-', 'sh'),
+                       security=())
+    expect(closed.wait(5) == 1 and 'stdout takes no more' in closed.errors, closed.story())
+
+
+@case
+def server_whose_reader_leaves_says_so(bench):
+    """To its operator and to the client of the test it breaks off; without a test as well."""
+    for name, interval, lines in (('testing', '0.1', 8), ('waiting', '0', 9)):
+        port = free_port()
+        server = bench.lasting_server(port, '-i', interval, name=f'server-{name}', prefix=(
+            'bash', '-c', f'set -o pipefail; "$@" | head -n {lines}', 'bash'))
+        long = ('-t', '30', '--size', '1M', '-b', '100M')
+        words = long if name == 'testing' else ('--size', '1M', '-n', '1')
+        client = bench.client('127.0.0.1', port, *words, name=f'client-{name}')
+        client.wait(20)
+        if name == 'waiting':
+            again = bench.client('127.0.0.1', port, '--size', '1M', '-n', '1', name='again')
+            again.wait(20)
+        expect(server.wait(10) == 1, server.story())
+        expect('nobody reads its output any more' in server.errors, server.story())
+        if name == 'testing':
+            expect('the server ends, since nobody reads its output any more' in client.errors,
+                   client.story())
+
+
+@case
+def test_too_short_for_one_transfer_is_no_success(bench):
+    """64 MiB at 100 Mbit/s take 5 s. Nothing was compared, and that is said with a remedy."""
+    for name, words in (('text', ()), ('json', ('-J',)), ('reverse', ('-R',)),
+                        ('both', ('--bidir',))):
+        port = free_port()
+        server = bench.server(port, '-b', '100M', name=f'server-{name}')
+        client = bench.client('127.0.0.1', port, '-t', '0.5', '-b', '100M', *words,
+                              name=f'client-{name}')
+        for process in (client, server):
+            expect(process.wait(20) == 1, process.story())
+            expect('no transfer completed within the test' in process.everything and
+                   '-t' in process.everything and '--size' in process.everything,
+                   process.story())
+        if name == 'json':
+            expect(client.json()['end']['digest_ok'] is None, client.story())

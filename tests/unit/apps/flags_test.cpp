@@ -287,6 +287,19 @@ TEST(Flags, UnknownOnesGetAnAnswerForHumans) {
   }
 }
 
+TEST(Flags, OneWithAValueIsGivenOnce) {
+  EXPECT_THAT(error_of({"-c", "h", "-i", "0", "-i", "1"}),
+              HasSubstr("-i/--interval is given twice"));
+  EXPECT_THAT(error_of({"-c", "h", "-i0", "--interval=1", "-i", "2"}),
+              HasSubstr("-i/--interval is given 3 times"));
+  EXPECT_THAT(error_of({"--generate-key", "a", "--generate-key", "b"}),
+              HasSubstr("--generate-key is given twice; give it once"));
+  EXPECT_THAT(error_of({"-c", "a", "-c", "b"}), HasSubstr("-c/--client is given twice"));
+  // A value more belongs to no flag, and without one it is still missing.
+  EXPECT_THAT(error_of({"-c", "h", "-i", "0", "1"}), HasSubstr("\"1\""));
+  EXPECT_THAT(error_of({"-c", "h", "-i", "0", "-i"}), HasSubstr("-i/--interval needs a value"));
+}
+
 TEST(Flags, TheManualPageHasThemAll) {
   const std::string page = manual_page();
   for (const Flag& flag : flags()) {
