@@ -255,6 +255,8 @@ void World::take_events(Side side) {
 }
 
 void World::on_connection(Side side, const endpoint::ConnectionEvent& event) {
+  // One that was given up for the next may still be set up; nobody uses it.
+  if (side == kClient && event.connection != epoch_) return;
   Peer& peer = peers_[side];
   if (event.status == Status::completed) {
     // A replayed initial may open a second one, which nobody uses and which dies of silence.
