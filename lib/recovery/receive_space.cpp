@@ -50,7 +50,8 @@ void ReceiveSpace::on_received(Timestamp now, const Arrival& arrival, const AckT
   if (packets_ > 1) interarrival_ += (now - last_arrival_ - interarrival_) / 16;
   last_arrival_ = now;
 
-  received_.insert(arrival.number, arrival.number + 1);
+  // Its own frames may have put the floor above it.
+  if (arrival.number >= floor_) received_.insert(arrival.number, arrival.number + 1);
   if (arrival.number >= next_expected_) {
     if (arrival.number > next_expected_) note_new_gap(now, next_expected_, arrival, timing);
     next_expected_ = arrival.number + 1;

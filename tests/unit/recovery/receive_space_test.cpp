@@ -103,6 +103,19 @@ TEST_F(ReceiveSpaceTest, a_floor_never_falls_and_never_passes_what_was_received)
   EXPECT_EQ(report().floor, 5u);
 }
 
+// Only a peer that lies puts the floor above the packet that carries it.
+TEST_F(ReceiveSpaceTest, a_packet_that_raised_the_floor_above_itself_is_not_reported) {
+  arrive(9);
+  ASSERT_TRUE(space.is_new(5));
+  space.set_floor(7);
+  space.on_received(at({}), {5, 1000, base::Ecn::not_ect, true, false}, kTiming);
+  report();
+  EXPECT_EQ(ack.floor, 7u);
+  EXPECT_EQ(ack.largest, 9u);
+  ASSERT_EQ(ack.gaps.size(), 1u);
+  EXPECT_EQ(ack.gaps[0], (wire::Gap{7, 2}));
+}
+
 TEST_F(ReceiveSpaceTest, counters_are_cumulative) {
   arrive(0);
   space.on_received(at({}), {1, 500, base::Ecn::ce, true, false}, kTiming);
