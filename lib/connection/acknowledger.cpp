@@ -7,6 +7,8 @@ namespace longhaul::connection {
 namespace {
 // Floors only bound the peer's state: a few a round trip are plenty.
 constexpr Duration kFloorSpacingMin = std::chrono::milliseconds(1);
+// As many gaps take less room in a report than a floor takes in a packet of its own.
+constexpr std::size_t kFewGaps = 8;
 }  // namespace
 
 bool Acknowledger::due(Timestamp now, Spaces& spaces) const noexcept {
@@ -53,11 +55,11 @@ std::size_t Acknowledger::write_acks(Timestamp now, Spaces& spaces, std::span<st
   return used;
 }
 
-void Acknowledger::on_ack_processed(Timestamp now, TrafficClass c, bool lists_gaps,
+void Acknowledger::on_ack_processed(Timestamp now, TrafficClass c, std::size_t gaps,
                                     Duration smoothed_rtt) noexcept {
-  // A peer that lists no gaps keeps and tells nothing a floor would shorten, and control packets
-  // alone make no haste: their floor goes along with the next of them.
-  floor_urgent_ = floor_urgent_ || (lists_gaps && c != TrafficClass::control);
+  // A peer that lists few gaps keeps and tells little that a floor would shorten, and control
+  // packets alone make no haste: their floor goes along with the next of them.
+  floor_urgent_ = floor_urgent_ || (gaps > kFewGaps && c != TrafficClass::control);
   if (floor_due_ != kNever) return;
   floor_due_ = std::max(now, floors_told_at_ + std::max(smoothed_rtt / 4, kFloorSpacingMin));
 }

@@ -21,7 +21,7 @@ class Acknowledger {
   std::size_t write_acks(Timestamp now, Spaces& spaces, std::span<std::byte> out);
 
   /// An ACK of the class's space was processed: its floor may have risen.
-  void on_ack_processed(Timestamp now, TrafficClass c, bool lists_gaps,
+  void on_ack_processed(Timestamp now, TrafficClass c, std::size_t gaps,
                         Duration smoothed_rtt) noexcept;
   std::size_t write_floors(Timestamp now, Spaces& spaces, Duration smoothed_rtt,
                            std::span<std::byte> out);

@@ -76,6 +76,10 @@ class Connection {
   std::uint64_t attempt() const noexcept { return life_.handshake.attempt(); }
   std::uint32_t peer_cid() const noexcept { return life_.handshake.peer_cid(); }
   const SocketAddress& remote() const noexcept { return path_.remote(); }
+  /// The path's shortest round trip; zero before the first.
+  Duration measured_rtt() const noexcept {
+    return path_.rtt().has_sample() ? path_.rtt().min() : Duration::zero();
+  }
   /// False once it is closing, draining or done: nothing new is taken then.
   bool is_open() const noexcept { return life_.closing.is_open(); }
   bool done() const noexcept { return life_.closing.state() == Closing::State::done; }

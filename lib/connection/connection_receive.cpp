@@ -190,7 +190,7 @@ bool Connection::handle_ack(Timestamp now, const wire::Ack& ack) {
   if (!outcome.valid) return false;
   if (outcome.has_rtt_sample) path_.rtt().on_sample(outcome.rtt_sample, outcome.ack_delay);
   settle(now, c, outcome);
-  control_.acknowledger.on_ack_processed(now, c, !ack.gaps.empty(), path_.rtt().smoothed());
+  control_.acknowledger.on_ack_processed(now, c, ack.gaps.size(), path_.rtt().smoothed());
   return true;
 }
 

@@ -26,6 +26,9 @@ constexpr Duration kPingSpacingMin = std::chrono::milliseconds(50);
 constexpr Duration kAckDelayMin = std::chrono::microseconds(20);
 constexpr Duration kAckDelayMax = std::chrono::microseconds(500);
 constexpr Duration kAckSpacingMax = std::chrono::microseconds(50);
+// Where nothing is missing some 32 ACKs a round trip serve every controller; each costs both ends
+// as much as several packets of data.
+constexpr std::int64_t kAcksPerRtt = 32;
 // A burst of a slow sender is worth an ACK at once: the visit is paid already.
 constexpr std::uint32_t kAckPackets = 10;
 // As often as floors, which shorten the lists.
@@ -38,6 +41,8 @@ constexpr Duration kProbeIntervalMax = std::chrono::milliseconds(250);
 constexpr std::int64_t kBurstPackets = 64;
 constexpr Duration kEarlyRepeatMin = std::chrono::milliseconds(1);
 constexpr Duration kEarlyRepeatMax = std::chrono::milliseconds(10);
+// An acknowledgement that comes within this is worth waiting for instead.
+constexpr Duration kAnswerSoon = std::chrono::milliseconds(3);
 
 }  // namespace
 
@@ -55,14 +60,17 @@ Duration Connection::pacing_horizon() const noexcept {
 }
 
 recovery::RepeatTiming Connection::repeat_timing() const noexcept {
-  return {std::clamp(kBurstPackets * path_.packet_time(), kEarlyRepeatMin, kEarlyRepeatMax),
-          path_.rtt().pto() + kAckDelayMax, probe_interval_max()};
+  const Duration retry = path_.rtt().pto() + kAckDelayMax;
+  const Duration early =
+      std::clamp(kBurstPackets * path_.packet_time(), kEarlyRepeatMin, kEarlyRepeatMax);
+  return {retry <= kAnswerSoon ? std::max(early, retry) : early, retry, probe_interval_max()};
 }
 
 recovery::AckTiming Connection::ack_timing() const noexcept {
   const Duration rtt = path_.rtt().smoothed();
-  return {std::clamp(rtt / 16, kAckDelayMin, kAckDelayMax), std::min(rtt / 8, kAckSpacingMax),
-          kAckPackets, rtt / kListsPerRtt};
+  const Duration spacing = std::min(rtt / 8, kAckSpacingMax);
+  return {std::clamp(rtt / 16, kAckDelayMin, kAckDelayMax), spacing,
+          std::clamp(rtt / kAcksPerRtt, spacing, kAckDelayMax), kAckPackets, rtt / kListsPerRtt};
 }
 
 Duration Connection::probe_interval_max() const noexcept {

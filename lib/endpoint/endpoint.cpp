@@ -17,6 +17,8 @@ namespace longhaul::endpoint {
 namespace {
 
 constexpr std::string_view kGone = "the connection is closed";
+// Looking at every connection takes its time where they are many, and round trips change rarely.
+constexpr Duration kRttLookInterval = std::chrono::milliseconds(50);
 
 }  // namespace
 
@@ -196,6 +198,16 @@ std::optional<Event> Endpoint::Impl::poll_event() {
   return std::nullopt;
 }
 
+Duration Endpoint::Impl::shortest_rtt(Timestamp now) {
+  if (now < shortest_rtt_until_) return shortest_rtt_;
+  shortest_rtt_until_ = now + kRttLookInterval;
+  Duration shortest = Duration::max();
+  for (const auto& connection : connections.all())
+    shortest = std::min(shortest, connection->measured_rtt());
+  shortest_rtt_ = connections.size() == 0 ? Duration::zero() : shortest;
+  return shortest_rtt_;
+}
+
 Timestamp Endpoint::Impl::next_timeout() const {
   return replies_.empty() ? agenda_.next() : Timestamp::min();
 }
@@ -254,6 +266,9 @@ std::optional<Event> Endpoint::poll_event() {
 }
 Timestamp Endpoint::next_timeout() const {
   return impl_->next_timeout();
+}
+Duration Endpoint::shortest_rtt(Timestamp now) {
+  return impl_->shortest_rtt(now);
 }
 
 std::optional<ConnectionStats> Endpoint::connection_stats(ConnectionId connection) const {

@@ -74,6 +74,10 @@ class Endpoint {
   /// When `handle_timeout` / `poll_transmit` must be called next; kNever if only input can help.
   Timestamp next_timeout() const;
 
+  /// Of the connections' measured round trips, as of some milliseconds ago; zero while one is not
+  /// known, or without connections.
+  Duration shortest_rtt(Timestamp now);
+
   /// Somebody connects, so `handle_refusals` is of use.
   bool connecting();
 

@@ -38,6 +38,7 @@ class Endpoint::Impl {
   std::size_t poll_transmit(Timestamp now, std::span<base::TxDatagram> slots);
   std::optional<Event> poll_event();
   Timestamp next_timeout() const;
+  Duration shortest_rtt(Timestamp now);
 
   EndpointConfig config;
   Environment environment;
@@ -78,6 +79,8 @@ class Endpoint::Impl {
   std::vector<std::uint32_t> connecting_;  // our connection IDs; some may be done with it
   std::vector<std::uint32_t> noted_;       // connections that may have notifications
   std::uint64_t next_incoming_ = 1;
+  Duration shortest_rtt_{};
+  Timestamp shortest_rtt_until_ = Timestamp::min();  // then it is looked at again
   bool some_done_ = false;
 };
 

@@ -65,7 +65,7 @@ void ReceiveSpace::on_received(Timestamp now, const Arrival& arrival, const AckT
   if (!arrival.ack_eliciting) return;
   ++unacknowledged_;
   ask(now + timing.delay_max);
-  if (unacknowledged_ >= timing.packets) ask(std::max(now, last_ack_ + timing.spacing_min));
+  if (unacknowledged_ >= timing.packets) ask(std::max(now, last_ack_ + timing.batch_spacing));
 }
 
 void ReceiveSpace::earn(Timestamp now, std::size_t bytes) noexcept {

@@ -14,9 +14,9 @@ namespace longhaul::recovery {
 /// How eagerly a space acknowledges; follows the path.
 struct AckTiming {
   Duration delay_max = std::chrono::microseconds(500);  ///< an ack-eliciting packet waits no longer
-  Duration spacing_min =
-      std::chrono::microseconds(50);  ///< between ACKs that gaps or counts ask for
-  std::uint32_t packets = 64;         ///< that many unacknowledged ask for an ACK
+  Duration spacing_min = std::chrono::microseconds(50);    ///< between ACKs that gaps ask for
+  Duration batch_spacing = std::chrono::microseconds(50);  ///< between ACKs that counts ask for
+  std::uint32_t packets = 64;  ///< that many unacknowledged ask for an ACK
   Duration list_spacing_min =
       std::chrono::milliseconds(1);  ///< between reports that list more gaps than fit two datagrams
 };

@@ -16,6 +16,8 @@
 #include <cstring>
 #include <utility>
 
+#include "lib/runtime/nap.hpp"
+
 namespace longhaul::runtime {
 namespace {
 
@@ -31,6 +33,10 @@ constexpr std::size_t kRequestsPerTurn = 256;
 constexpr Duration kRetryInterval = std::chrono::microseconds(100);
 // A safety net for backends that turn the time into small integers, not a tick.
 constexpr Duration kSleepMax = std::chrono::seconds(60);
+// What a nap at either end adds to a round trip is lost in its jitter.
+constexpr std::int64_t kNapsPerRtt = 128;
+// A shorter nap costs more than the turns it saves.
+constexpr Duration kNapMin = std::chrono::microseconds(20);
 // While winding up, how long at a time to wait for the peers' last datagrams.
 constexpr Duration kWindUpSleep = std::chrono::milliseconds(1);
 
@@ -247,23 +253,39 @@ void Worker::sleep(Timestamp now, Duration longest) {
   const Timestamp due = next_due();
   if (due <= now || longest <= Duration::zero()) return;
   const Duration time = std::min({due - now, longest, kSleepMax});
-  if (time < options_.spin) {
-    sched_yield();
-    return;
-  }
+  const Duration patience = this->patience(now);
+  if (time < std::max(options_.spin, patience)) return rest(time, patience);
   if (!mailbox_.fall_asleep()) return;
   backend_->wait(time);
   mailbox_.wake_up();
 }
 
+Duration Worker::patience(Timestamp now) {
+  const Duration share = core_->shortest_rtt(now) / kNapsPerRtt;
+  return share < kNapMin ? Duration::zero() : std::min(share, options_.nap_max);
+}
+
+void Worker::rest(Duration time, Duration patience) noexcept {
+  time = std::min(time, patience);
+  if (time < kNapMin)
+    sched_yield();
+  else
+    nap(time);
+}
+
 void Worker::run(const Clock& clock, const std::atomic<bool>& stop) {
-  Timestamp spin_until = clock.now();
+  Timestamp busy_until = clock.now();
   while (!stop.load(std::memory_order_acquire)) {
     const Timestamp now = clock.now();
-    if (run_once(now)) {
-      spin_until = now + options_.spin;
-    } else if (now < spin_until) {
-      sched_yield();
+    const bool worked = run_once(now);
+    const Duration patience = this->patience(now);
+    if (worked) {
+      // A nap ends late, and the next one is worth it only if it finds work.
+      busy_until = now + std::max(options_.spin, 3 * patience);
+      if (input_left_ || patience < kNapMin) continue;
+    }
+    if (now < busy_until) {
+      rest(next_due() - now, patience);
     } else if (!stop.load(std::memory_order_acquire)) {
       // Asked again: the turn may have seen the nudge that came with it, and will not see another.
       sleep(now, kSleepMax);

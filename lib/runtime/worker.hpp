@@ -27,6 +27,10 @@ struct WorkerOptions {
   /// How long to poll on after the last work before the backend is asked to sleep. Also how close
   /// a deadline must be to be polled for, because sleeping is not more precise than this.
   Duration spin = std::chrono::microseconds(50);
+  /// Where round trips are long, packets of a busy connection wait for company: what a system call
+  /// and a visit cost is then shared, and others have the core meanwhile. At most this long; zero
+  /// never, for a core that has nothing else to do.
+  Duration nap_max = std::chrono::microseconds(100);
 };
 
 /// One core's loop around one backend and one protocol core, run to completion. Whoever calls
@@ -47,7 +51,7 @@ class Worker {
   /// When a turn is due although nothing arrives; kNever if only input can help.
   Timestamp next_due() const;
   /// Sleeps until `next_due()`, input, a post, or for `longest`; does not sleep at all if the time
-  /// is too short to be slept.
+  /// is too short to be slept, but for a nap where the round trips allow one.
   void sleep(Timestamp now, Duration longest);
   /// Turns and sleeps until `stop` is set (followed by a `nudge`).
   void run(const Clock& clock, const std::atomic<bool>& stop);
@@ -80,6 +84,8 @@ class Worker {
   bool transmit(Timestamp now);
   bool publish(Timestamp now);
   bool detach_slots_from_tensors();
+  Duration patience(Timestamp now);
+  void rest(Duration time, Duration patience) noexcept;
   void drain(const Clock& clock, Timestamp end);
   bool slots_pending() const noexcept { return next_slot_ != filled_slots_; }
 

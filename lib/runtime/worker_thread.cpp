@@ -7,6 +7,8 @@
 #include <cerrno>
 #include <utility>
 
+#include "lib/runtime/nap.hpp"
+
 namespace longhaul::runtime {
 namespace {
 
@@ -70,6 +72,7 @@ bool WorkerThread::is_current() const noexcept {
 }
 
 void* WorkerThread::enter(void* self) {
+  sharpen_naps();
   static_cast<WorkerThread*>(self)->body_();
   return nullptr;
 }

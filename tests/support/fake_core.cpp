@@ -65,6 +65,9 @@ void Endpoint::handle_refusals(Timestamp, std::span<const base::Refusal> refused
     impl_->script.calls.push_back("refused " + std::to_string(refusal.peer.port));
   }
 }
+Duration Endpoint::shortest_rtt(Timestamp) {
+  return impl_->script.shortest_rtt;
+}
 bool Endpoint::connecting() {
   return impl_->script.connecting;
 }

@@ -22,6 +22,7 @@ struct CoreScript {
 
   Timestamp next_timeout = kNever;
   bool connecting = false;
+  Duration shortest_rtt{};
   std::deque<Outgoing> outgoing;
   std::deque<endpoint::Event> events;
 

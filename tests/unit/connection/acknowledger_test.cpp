@@ -96,7 +96,7 @@ TEST_F(AcknowledgerTest, floors_are_told_some_time_after_their_packets_settled) 
   std::vector<wire::Floor> floors;
   for (int i = 0; i < 10; ++i, now += milliseconds(5)) {
     ASSERT_TRUE(spaces.send(TrafficClass::bulk).on_ack(now, ack, {}, kRtt).valid);
-    acknowledger.on_ack_processed(now, TrafficClass::bulk, true, kRtt);
+    acknowledger.on_ack_processed(now, TrafficClass::bulk, 9, kRtt);
     const Timestamp due = acknowledger.next_due(spaces);
     ASSERT_LE(due, now + kRtt);
     const std::size_t size = acknowledger.write_floors(std::max(now, due), spaces, kRtt, packet);
@@ -110,9 +110,9 @@ TEST_F(AcknowledgerTest, floors_are_told_some_time_after_their_packets_settled) 
 }
 
 TEST_F(AcknowledgerTest, a_floor_that_shortens_nothing_asks_for_no_packet) {
-  acknowledger.on_ack_processed(now, TrafficClass::bulk, false, milliseconds(10));
+  acknowledger.on_ack_processed(now, TrafficClass::bulk, 8, milliseconds(10));
   EXPECT_EQ(acknowledger.next_due(spaces), kNever);
-  acknowledger.on_ack_processed(now, TrafficClass::bulk, true, milliseconds(10));
+  acknowledger.on_ack_processed(now, TrafficClass::bulk, 9, milliseconds(10));
   EXPECT_LE(acknowledger.next_due(spaces), now + milliseconds(10));
 }
 

@@ -74,6 +74,20 @@ TEST_F(EndpointTest, refusals_end_an_attempt_and_nothing_else) {
   EXPECT_EQ(client.endpoint.stats().connections, 1u);
 }
 
+TEST_F(EndpointTest, the_shortest_round_trip_is_known_once_every_connection_has_measured_its_own) {
+  Host& client = network.add(1);
+  Host& server = network.add(2);
+  EXPECT_EQ(client.endpoint.shortest_rtt(network.now), Duration::zero());
+  network.connect(client, server);
+  network.run(milliseconds(200));
+  const Duration rtt = client.endpoint.shortest_rtt(network.now);
+  EXPECT_GE(rtt, milliseconds(10));
+  EXPECT_LE(rtt, milliseconds(11));
+  client.endpoint.connect(network.now, {8, address(5), seconds(10)});
+  network.run(milliseconds(200));
+  EXPECT_EQ(client.endpoint.shortest_rtt(network.now), Duration::zero());
+}
+
 TEST_F(EndpointTest, an_initial_without_a_token_is_answered_with_one_and_leaves_no_state) {
   Host& server = network.add(2);
   server.endpoint.listen();

@@ -15,7 +15,8 @@ using std::chrono::microseconds;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-constexpr AckTiming kTiming{microseconds(500), microseconds(50), 10, milliseconds(5)};
+constexpr AckTiming kTiming{microseconds(500), microseconds(50), microseconds(50), 10,
+                            milliseconds(5)};
 
 struct ReceiveSpaceBounds : testing::Test {
   static constexpr std::size_t kRuns = 1000;

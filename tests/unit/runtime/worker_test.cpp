@@ -314,6 +314,36 @@ TEST_F(WorkerTest, sleep_lasts_until_the_next_deadline_at_most) {
             (std::vector<Duration>{std::chrono::milliseconds(4), std::chrono::milliseconds(1)}));
 }
 
+TEST_F(WorkerTest, where_round_trips_are_long_a_busy_worker_naps_between_turns) {
+  const MachineClock clock;
+  const auto turns_in = [&](Duration rtt) {
+    script_.shortest_rtt = rtt;
+    std::atomic<bool> stop{false};
+    int turns = 0;
+    const Timestamp end = clock.now() + std::chrono::milliseconds(30);
+    backend_->on_receive = [&] {
+      ++turns;
+      backend_->arrivals.push_back("one, so that every turn is work");
+      if (clock.now() >= end) stop.store(true);
+    };
+    worker_->run(clock, stop);
+    return turns;
+  };
+  EXPECT_LE(turns_in(std::chrono::milliseconds(50)), 301);  // of 100 µs each
+  EXPECT_LE(turns_in(std::chrono::milliseconds(5)), 770);   // of 39 µs
+  EXPECT_EQ(backend_->sleeps, 0);
+}
+
+TEST_F(WorkerTest, a_nap_ends_with_the_next_deadline) {
+  script_.shortest_rtt = std::chrono::milliseconds(50);
+  script_.next_timeout = at(1030);
+  const MachineClock clock;
+  const Timestamp before = clock.now();
+  worker_->sleep(at(1000), std::chrono::seconds(1));
+  EXPECT_GE(clock.now() - before, std::chrono::microseconds(30));
+  EXPECT_TRUE(backend_->waits.empty()) << "too short to be slept";
+}
+
 TEST_F(WorkerTest, a_post_that_was_not_looked_at_keeps_the_worker_awake) {
   ASSERT_TRUE(worker_->post(cancel(1)));
   worker_->sleep(at(1), std::chrono::seconds(1));
