@@ -72,19 +72,20 @@ class Resuming(unittest.TestCase):
             path.write_text(json.dumps(old), encoding='utf-8')
             return store.resume(path, new)
 
-    def test_the_same_commit_and_settings_go_on(self):
-        same = {'commit': 'a', 'modified': False, 'settings': {'rounds': 3}}
-        self.assertEqual([1], self.resume({**same, 'runs': [1]}, same)['runs'])
+    def test_the_same_sources_and_settings_go_on_whatever_the_commit(self):
+        same = {'commit': 'a', 'modified': False, 'sources': {'lib': '1'},
+                'settings': {'rounds': 3}}
+        self.assertEqual([1], self.resume({**same, 'runs': [1]}, {**same, 'commit': 'b'})['runs'])
 
     def test_anything_else_is_refused_by_name(self):
-        same = {'commit': 'a', 'modified': False, 'settings': {'rounds': 3}}
-        for key, value, name in (('commit', 'b', 'commit'),
+        same = {'modified': False, 'sources': {'lib': '1'}, 'settings': {'rounds': 3}}
+        for key, value, name in (('sources', {'lib': '2'}, 'version of "lib"'),
                                  ('settings', {'rounds': 1}, 'setting "rounds"')):
             with self.assertRaisesRegex(store.Refused, f'another {name}'):
                 self.resume(same, {**same, key: value})
 
     def test_uncommitted_changes_cannot_be_compared(self):
-        changed = {'commit': 'a', 'modified': True, 'settings': {}}
+        changed = {'modified': True, 'sources': {}, 'settings': {}}
         self.assertRaisesRegex(store.Refused, 'uncommitted', self.resume, changed, changed)
 
 

@@ -22,7 +22,7 @@ def read(path):
 
 
 def resume(path, fresh):
-    """What an earlier run with the same commit and settings left, or a Refused."""
+    """What an earlier run with the same sources and settings left, or a Refused."""
     if not path.exists():
         raise Refused(f'there is no {path} to go on with; leave --resume out')
     old = read(path)
@@ -36,14 +36,15 @@ def resume(path, fresh):
 
 
 def _differences(old, fresh):
-    """(what, before, now) of commit and settings."""
-    for key in ('commit', 'modified'):
-        if old.get(key) != fresh[key]:
-            yield key, old.get(key), fresh[key]
-    for name in sorted({*old['settings'], *fresh['settings']}):
-        before, now = (one['settings'].get(name) for one in (old, fresh))
-        if before != now:
-            yield f'setting "{name}"', _short(before), _short(now)
+    """(what, before, now) of what was measured and how. The commit may be another one, as long as
+    it changed nothing of either."""
+    if old.get('modified') != fresh['modified']:
+        yield 'modified', old.get('modified'), fresh['modified']
+    for key, what in (('sources', 'version of'), ('settings', 'setting')):
+        for name in sorted({*old.get(key, {}), *fresh[key]}):
+            before, now = (one.get(key, {}).get(name) for one in (old, fresh))
+            if before != now:
+                yield f'{what} "{name}"', _short(before), _short(now)
 
 
 def _short(value):
