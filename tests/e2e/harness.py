@@ -53,9 +53,14 @@ def need_root():
 
 
 def free_port():
-    with socket.socket(socket.AF_INET6, socket.SOCK_DGRAM) as probe:
-        probe.bind(('::', 0))
-        return probe.getsockname()[1]
+    """Below those the system gives to clients, of which other cases may be starting some."""
+    while True:
+        with socket.socket(socket.AF_INET6, socket.SOCK_DGRAM) as probe:
+            try:
+                probe.bind(('::', 10_000 + secrets.randbelow(20_000)))
+            except OSError:
+                continue
+            return probe.getsockname()[1]
 
 
 class Process:

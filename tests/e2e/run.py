@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs one end-to-end case. usage: run.py CASE LONGHAUL-PERF [ENGINE], or run.py --list [engines].
+"""Runs one end-to-end case. usage: run.py CASE LONGHAUL-PERF [ENGINE], or run.py --list [engines|alone].
 Exit status: 0 passed, 1 failed, 77 skipped for want of the capability it names."""
 
 import signal
@@ -28,14 +28,17 @@ import wire_view      # noqa: F401
 ENGINE_CASES = {name for name, function in harness.CASES.items()
                 if function.__module__ in ('transfers', 'endings', 'wire_view', 'wan_line',
                                            'wan_events')}
+# What fills the line or the cores, or counts what reaches them, has the machine for itself.
+ALONE_CASES = {name for name, function in harness.CASES.items()
+               if function.__module__ in ('transfers', 'wire_view', 'wan_line', 'wan_events',
+                                          'strangers', 'bad_clients')}
+LISTS = {'engines': ENGINE_CASES, 'alone': ALONE_CASES}
 
 
 def main():
-    if sys.argv[1:] == ['--list']:
-        print('\n'.join(harness.CASES))
-        return 0
-    if sys.argv[1:] == ['--list', 'engines']:
-        print('\n'.join(name for name in harness.CASES if name in ENGINE_CASES))
+    if sys.argv[1] == '--list':
+        chosen = LISTS[sys.argv[2]] if len(sys.argv) > 2 else harness.CASES
+        print('\n'.join(name for name in harness.CASES if name in chosen))
         return 0
     name, binary = sys.argv[1], Path(sys.argv[2]).resolve()
     engine = sys.argv[3] if len(sys.argv) > 3 else None
