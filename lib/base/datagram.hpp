@@ -61,6 +61,13 @@ struct Refusal {
   Hindrance cause = Hindrance::port_closed;
 };
 
+/// A datagram that did not leave, because this machine's interface towards the peer takes none of
+/// its size.
+struct TooBig {
+  SocketAddress peer;
+  std::uint32_t size = 0;  ///< UDP payload, bytes
+};
+
 /// Whether tensor bytes really travel. `reference` is for large simulated grids: packets carry
 /// {tensor, offset, length}, and copy, CRC and digest are skipped, with the same trace.
 enum class PayloadMode : std::uint8_t { bytes, reference };

@@ -135,6 +135,12 @@ void Connection::handle_refusal(Timestamp now, base::Hindrance cause) {
   check_failures();
 }
 
+void Connection::handle_too_big(Timestamp now, std::uint32_t size) {
+  if (!life_.closing.is_open() || connecting()) return;
+  path_.mtu().on_too_big_locally(now, size);
+  if (path_.mtu().take_changed()) apply_mtu_change(now);
+}
+
 void Connection::handle_reset(const wire::ResetToken& token) {
   if (!life_.handshake.established() || !life_.handshake.peer().reset_token) return;
   if (!crypto::equal_in_constant_time(*life_.handshake.peer().reset_token, token)) return;

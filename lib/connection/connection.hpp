@@ -62,6 +62,8 @@ class Connection {
   void handle_version_negotiation(Timestamp now, std::span<const std::uint32_t> versions);
   /// Somebody says that nobody listens at the peer's address. Nothing once established.
   void handle_refusal(Timestamp now, base::Hindrance cause);
+  /// Our own system takes no datagram of that size to the peer.
+  void handle_too_big(Timestamp now, std::uint32_t size);
   /// Open, but not established yet.
   bool connecting() const noexcept {
     return life_.closing.is_open() && !life_.handshake.confirmed();

@@ -100,6 +100,17 @@ void Endpoint::Impl::handle_refusals(Timestamp now, std::span<const base::Refusa
   }
 }
 
+// Rare: a path's search asks for a size once. So nothing finds connections by their peer.
+void Endpoint::Impl::handle_too_big(Timestamp now, std::span<const base::TooBig> refused) {
+  for (const base::TooBig& one : refused) {
+    for (const auto& connection : connections.all()) {
+      if (connection->remote() != one.peer) continue;
+      connection->handle_too_big(now, one.size);
+      note(connection->config().own_cid);
+    }
+  }
+}
+
 connection::Connection* Endpoint::Impl::touch(ConnectionId id) {
   connection::Connection* found = connections.by_id(id);
   if (found != nullptr) note(found->config().own_cid);
@@ -251,6 +262,9 @@ void Endpoint::handle_datagrams(Timestamp now, std::span<base::RxDatagram> burst
 }
 void Endpoint::handle_refusals(Timestamp now, std::span<const base::Refusal> refused) {
   impl_->handle_refusals(now, refused);
+}
+void Endpoint::handle_too_big(Timestamp now, std::span<const base::TooBig> refused) {
+  impl_->handle_too_big(now, refused);
 }
 bool Endpoint::connecting() {
   return impl_->connecting();

@@ -67,6 +67,8 @@ class Endpoint {
   /// Addresses that answered, as anybody on the way may claim, that nobody listens there. Counts
   /// for those who connect to them and for nobody else.
   void handle_refusals(Timestamp now, std::span<const base::Refusal> refused);
+  /// Datagrams our own system did not send.
+  void handle_too_big(Timestamp now, std::span<const base::TooBig> refused);
   void handle_timeout(Timestamp now);
   /// Fills the front of `slots`; returns how many.
   std::size_t poll_transmit(Timestamp now, std::span<base::TxDatagram> slots);

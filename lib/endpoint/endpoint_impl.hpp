@@ -33,6 +33,7 @@ class Endpoint::Impl {
 
   void handle_datagrams(Timestamp now, std::span<base::RxDatagram> burst);
   void handle_refusals(Timestamp now, std::span<const base::Refusal> refused);
+  void handle_too_big(Timestamp now, std::span<const base::TooBig> refused);
   bool connecting();
   void handle_timeout(Timestamp now);
   std::size_t poll_transmit(Timestamp now, std::span<base::TxDatagram> slots);

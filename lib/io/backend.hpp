@@ -92,6 +92,10 @@ class Backend {
   /// repetitions; returns how many.
   virtual std::size_t take_refusals(std::span<base::Refusal> /*out*/) { return 0; }
 
+  /// The same for datagrams that were too big to leave; each size and peer once a call, and a flood
+  /// of them in part.
+  virtual std::size_t take_too_big(std::span<base::TooBig> /*out*/) { return 0; }
+
   virtual BackendStats stats() const = 0;
   /// What moves the datagrams where a backend has several ways, such as "mmsg"; it may change.
   /// Empty where there is one way.

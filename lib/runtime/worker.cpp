@@ -127,6 +127,7 @@ bool Worker::run_once(Timestamp now) {
   worked |= take_requests(now, kRequestsPerTurn);
   take_refusals(now);
   worked |= transmit(now);
+  worked |= take_too_big(now);
   worked |= publish(now);
   return worked;
 }
@@ -150,6 +151,14 @@ void Worker::take_refusals(Timestamp now) {
   std::array<base::Refusal, 16> refused;
   const std::size_t count = backend_->take_refusals(refused);
   if (count > 0) core_->handle_refusals(now, std::span(refused).first(count));
+}
+
+// The core then tries a smaller size, in the next turn.
+bool Worker::take_too_big(Timestamp now) {
+  std::array<base::TooBig, 16> refused;
+  const std::size_t count = backend_->take_too_big(refused);
+  if (count > 0) core_->handle_too_big(now, std::span(refused).first(count));
+  return count > 0;
 }
 
 bool Worker::expire(Timestamp now) {

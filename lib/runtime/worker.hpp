@@ -78,6 +78,7 @@ class Worker {
  private:
   bool receive(Timestamp now);
   void take_refusals(Timestamp now);
+  bool take_too_big(Timestamp now);
   bool expire(Timestamp now);
   bool take_requests(Timestamp now, std::size_t most);
   void handle(Timestamp now, Request& request);

@@ -68,6 +68,10 @@ void Endpoint::handle_refusals(Timestamp, std::span<const base::Refusal> refused
 Duration Endpoint::shortest_rtt(Timestamp) {
   return impl_->script.shortest_rtt;
 }
+void Endpoint::handle_too_big(Timestamp, std::span<const base::TooBig> refused) {
+  for (const base::TooBig& one : refused)
+    impl_->script.calls.push_back("too big " + std::to_string(one.size));
+}
 bool Endpoint::connecting() {
   return impl_->script.connecting;
 }

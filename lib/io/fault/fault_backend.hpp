@@ -59,6 +59,9 @@ class FaultBackend final : public Backend {
   std::size_t take_refusals(std::span<base::Refusal> out) override {
     return inner_->take_refusals(out);
   }
+  std::size_t take_too_big(std::span<base::TooBig> out) override {
+    return inner_->take_too_big(out);
+  }
   /// The inner backend's: lost datagrams are not in it, duplicates are.
   BackendStats stats() const override { return inner_->stats(); }
   std::string_view engine() const override { return inner_->engine(); }

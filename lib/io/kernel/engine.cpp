@@ -90,6 +90,7 @@ Engine::Progress Engine::settle(int cause, std::span<const base::TxDatagram> mes
   // Unreachable, forbidden or malformed: the caller could only send it again and get the same.
   if (cause == EMSGSIZE) {
     stats_.too_big += message.size();
+    too_big_.add({message.front().remote, static_cast<std::uint32_t>(message.front().size())});
   } else {
     stats_.send_errors += message.size();
   }

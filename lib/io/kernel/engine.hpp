@@ -11,6 +11,7 @@
 #include "lib/io/backend.hpp"
 #include "lib/io/kernel/rx_messages.hpp"
 #include "lib/io/kernel/socket.hpp"
+#include "lib/io/kernel/too_big_sizes.hpp"
 #include "lib/io/kernel/tx_batch.hpp"
 
 namespace longhaul::io::kernel {
@@ -41,6 +42,8 @@ class Engine {
   virtual int second_descriptor() const noexcept { return -1; }
   /// As Backend::release_payload.
   virtual bool release_payload() noexcept { return true; }
+  /// As Backend::take_too_big.
+  std::size_t take_too_big(std::span<base::TooBig> out) noexcept { return too_big_.take(out); }
   /// As Backend::finish.
   virtual void finish() noexcept {}
   /// The system refuses this engine since it was opened, for good: another has to take its place.
@@ -93,6 +96,7 @@ class Engine {
   std::unique_ptr<TxBatch> single_;
   RxMessages received_;
   BackendStats stats_;
+  TooBigSizes too_big_;
 };
 
 }  // namespace longhaul::io::kernel

@@ -68,6 +68,9 @@ class KernelBackend final : public Backend {
   std::size_t take_refusals(std::span<base::Refusal> out) noexcept override {
     return socket_.take_refusals(out);
   }
+  std::size_t take_too_big(std::span<base::TooBig> out) noexcept override {
+    return engine_->take_too_big(out);
+  }
 
   BackendStats stats() const noexcept override { return engine_->stats(); }
   std::string_view engine() const noexcept override { return engine_->name(); }

@@ -88,6 +88,29 @@ TEST_F(EndpointTest, the_shortest_round_trip_is_known_once_every_connection_has_
   EXPECT_EQ(client.endpoint.shortest_rtt(network.now), Duration::zero());
 }
 
+TEST_F(EndpointTest, a_size_the_own_system_refuses_is_not_tried_again) {
+  EndpointConfig jumbo = Network::config();
+  jumbo.mtu_max = 9000;
+  Host& client = network.add(1, jumbo);
+  Host& server = network.add(2, jumbo);
+  std::vector<std::size_t> refused;
+  network.on_leave = [&](Parcel& parcel) {
+    const std::size_t size = parcel.bytes.size();
+    if (parcel.from != address(1) || size <= 1472) return true;
+    refused.push_back(size);
+    const std::array too_big{base::TooBig{parcel.to, static_cast<std::uint32_t>(size)}};
+    client.endpoint.handle_too_big(network.now, too_big);
+    return false;
+  };
+  network.connect(client, server);
+  network.run(milliseconds(50));
+  // Ten steps from 9000 down to within 16 bytes of what passes, each at once and once.
+  ASSERT_EQ(refused.size(), 10u);
+  EXPECT_EQ(refused.front(), 8972u);
+  EXPECT_TRUE(std::ranges::adjacent_find(refused, std::ranges::less_equal{}) == refused.end());
+  EXPECT_EQ(client.endpoint.connection_stats(client.connections[0].connection)->max_datagram, 1472);
+}
+
 TEST_F(EndpointTest, an_initial_without_a_token_is_answered_with_one_and_leaves_no_state) {
   Host& server = network.add(2);
   server.endpoint.listen();

@@ -70,6 +70,12 @@ class FakeBackend final : public io::Backend {
   io::BackendStats stats() const override { return {}; }
   Timestamp next_release() const override { return release; }
   void watch_refusals(bool on) override { watches.push_back(on); }
+  std::size_t take_too_big(std::span<base::TooBig> out) override {
+    const std::size_t count = std::min(out.size(), too_big.size());
+    for (std::size_t i = 0; i < count; ++i) out[i].size = too_big[i];
+    too_big.clear();
+    return count;
+  }
   std::size_t take_refusals(std::span<base::Refusal> out) override {
     std::size_t count = 0;
     for (; count < out.size() && !refusals.empty(); ++count) {
@@ -81,6 +87,7 @@ class FakeBackend final : public io::Backend {
 
   std::deque<std::string> arrivals;
   std::deque<base::Refusal> refusals;
+  std::vector<std::uint32_t> too_big;  // sizes
   std::vector<bool> watches;
   std::size_t room = 1000;  ///< datagrams it still accepts
   std::vector<std::string> sent;

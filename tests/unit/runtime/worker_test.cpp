@@ -314,6 +314,13 @@ TEST_F(WorkerTest, sleep_lasts_until_the_next_deadline_at_most) {
             (std::vector<Duration>{std::chrono::milliseconds(4), std::chrono::milliseconds(1)}));
 }
 
+TEST_F(WorkerTest, sizes_the_system_refused_reach_the_core) {
+  backend_->too_big = {8972, 1473};
+  EXPECT_TRUE(worker_->run_once(at(1)));
+  EXPECT_EQ(script_.calls, (std::vector<std::string>{"too big 8972", "too big 1473"}));
+  EXPECT_FALSE(worker_->run_once(at(2)));
+}
+
 TEST_F(WorkerTest, where_round_trips_are_long_a_busy_worker_naps_between_turns) {
   const MachineClock clock;
   const auto turns_in = [&](Duration rtt) {

@@ -256,6 +256,12 @@ TEST_P(KernelBackendTest, ADatagramAboveTheInterfaceMtuIsDroppedAndCountedAndThe
   EXPECT_EQ(arrivals[0].content, burst.content(0));
   EXPECT_EQ(arrivals[1].content, burst.content(3));
   EXPECT_EQ(sender_->stats().too_big, 2U);
+  std::array<base::TooBig, 4> refused;
+  ASSERT_EQ(sender_->take_too_big(refused), 2U);
+  EXPECT_EQ(refused[0].size, largest + 1);
+  EXPECT_EQ(refused[1].size, 70000U);
+  EXPECT_EQ(refused[1].peer, remote_);
+  EXPECT_EQ(sender_->take_too_big(refused), 0U);
   EXPECT_EQ(sender_->stats().datagrams_sent, 2U);
   EXPECT_EQ(sender_->stats().send_errors, 0U);
 }
