@@ -21,6 +21,10 @@ constexpr int kFlightsUntilAllAgain = 3;
 constexpr int kTokenTries = 2;
 // Enough for the server's first packet to be lost once.
 constexpr int kFlightsUntilConfirmed = 2;
+// A server that answers as often and never confirms waits for something we never said: a stranger's
+// bytes came before ours.
+constexpr int kFlightsUntilStuck = 4;
+constexpr int kAnswersUntilStuck = 3;
 
 std::uint32_t milliseconds(Duration duration) {
   return static_cast<std::uint32_t>(
@@ -87,7 +91,7 @@ void Handshake::begin_attempt(Timestamp now) {
   }
   if (role_ == Role::server) return;
   in_flight_ = false;
-  flights_ = flights_since_asked_ = 0;
+  flights_ = flights_since_asked_ = answers_unconfirmed_ = 0;
   tokens_.clear();
   tokens_taken_ = 0;
   retried_after_ = {};
@@ -147,7 +151,10 @@ std::size_t Handshake::write(Timestamp now, std::span<std::byte> out) {
 // What does not fit, or a refusal of what was accepted before, may be a stranger's. Then the rest
 // of the conversation gets through all the same.
 bool Handshake::stands_still() const noexcept {
-  return (broken_ || stream_.contradicted()) && stream_.received() == received_before_ &&
+  if (stream_.received() != received_before_) return false;
+  if (established() && flights_ >= kFlightsUntilStuck && answers_unconfirmed_ >= kAnswersUntilStuck)
+    return true;
+  return (broken_ || stream_.contradicted()) &&
          flights_ >= (established() ? kFlightsUntilConfirmed : 1);
 }
 

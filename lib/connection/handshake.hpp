@@ -167,6 +167,7 @@ class Handshake {
   Timestamp last_sent_{};
   Duration retried_after_{};     // the flight that asked for the token
   int flights_since_asked_ = 0;  // for a token
+  int answers_unconfirmed_ = 0;  // client: that came since this attempt was established
   std::optional<Duration> rtt_sample_;
 };
 

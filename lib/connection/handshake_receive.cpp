@@ -133,6 +133,7 @@ void Handshake::on_long_packet(Timestamp now, const wire::LongPacket& packet) {
   if (tls_ == nullptr) return;
   if (in_the_clear) return on_unproven(now, ErrorCode::not_authenticated, kNoSecurityThere);
   const bool was_established = established();
+  if (was_established) ++answers_unconfirmed_;
   if (stream_.received() == had || broken_) return;
   advance_tls(now);
   if (!established() && !failure_ && stream_.received() > 0)

@@ -19,7 +19,8 @@ std::size_t HandshakeStream::write(std::span<std::byte> out) {
   if (out.size() < kFrameOverhead) return 0;
   const std::size_t length = std::min(out_.size() - next_, out.size() - kFrameOverhead);
   const std::size_t size = wire::write_frame(
-      wire::Handshake{next_, received(), std::span(out_).subspan(next_, length)}, out);
+      wire::Handshake{next_, all_again_ ? 0 : received(), std::span(out_).subspan(next_, length)},
+      out);
   if (size > 0) next_ += length;
   return size;
 }

@@ -22,9 +22,12 @@ class HandshakeStream {
   // Ours.
   std::vector<std::byte>& outgoing() noexcept { return out_; }
   bool has_unsent() const noexcept { return next_ < out_.size(); }
-  /// The next packets begin again with what the peer has not said it has, or with everything:
-  /// what it says may be somebody else's.
-  void rewind(bool all) noexcept { next_ = all ? 0 : acknowledged_; }
+  /// The next packets begin again with what the peer has not said it has. Or with everything, and
+  /// ask for all of the peer's: what it says, and what we have, may be somebody else's.
+  void rewind(bool all) noexcept {
+    next_ = all ? 0 : acknowledged_;
+    all_again_ = all;
+  }
   /// Writes a frame with as much of ours as fits, perhaps nothing; returns its size.
   std::size_t write(std::span<std::byte> out);
 
@@ -41,6 +44,7 @@ class HandshakeStream {
   std::vector<std::byte> out_;
   std::size_t acknowledged_ = 0;
   std::size_t next_ = 0;
+  bool all_again_ = false;
   std::vector<std::byte> history_;  // in order
   std::size_t taken_ = 0;           // of it
   bool contradicted_ = false;

@@ -123,6 +123,37 @@ TEST_F(AttackTest, edited_set_up_packets_delay_it_and_no_more) {
   EXPECT_EQ(opened, 100);
 }
 
+// Makes the first TLS record of the packet longer than it is (RFC 8446 §5.1), so that whoever reads
+// it waits for the rest. False without a record.
+bool lengthen_record(std::vector<std::byte>& packet) {
+  for (std::size_t i = wire::kLongHeaderBytes; i + 5 < packet.size(); ++i) {
+    const auto type = std::to_integer<unsigned>(packet[i]);
+    const bool version = packet[i + 1] == std::byte{3} && packet[i + 2] <= std::byte{3};
+    if (type < 0x14 || type > 0x17 || !version) continue;
+    packet[i + 3] ^= std::byte{0x08};
+    fix_checksum(packet);
+    return true;
+  }
+  return false;
+}
+
+TEST_F(AttackTest, an_end_that_was_made_to_wait_for_what_never_comes_is_got_out_of_it) {
+  for (int which = 0; which < 4; ++which) {
+    Network line;
+    Host& from = add_secure(line, 1, psk());
+    Host& to = add_secure(line, 2, psk());
+    int records = 0;
+    line.on_leave = [&](Parcel& parcel) {
+      std::vector<std::byte> longer(parcel.bytes);
+      if (wire::is_long(parcel.bytes[0]) && lengthen_record(longer) && records++ == which)
+        parcel.bytes = longer;
+      return true;
+    };
+    line.connect(from, to, seconds(10));
+    if (HasFatalFailure()) FAIL() << "record " << which << " of " << records;
+  }
+}
+
 TEST_F(AttackTest, injected_set_up_packets_close_nothing_once_it_is_open) {
   std::vector<Parcel> set_up;
   network.on_leave = [&](Parcel& parcel) {
