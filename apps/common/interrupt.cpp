@@ -6,11 +6,17 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <csignal>
+#include <thread>
 
 namespace longhaul::apps {
 
 namespace {
+
+/// timeout(1) signals the program, and right after that its group: one stop is two signals then,
+/// and no person is so quick.
+constexpr auto kOneStop = std::chrono::milliseconds(20);
 
 /// With nohup a closing terminal is no reason to stop.
 bool ignored(int signal) {
@@ -46,6 +52,9 @@ bool InterruptWatch::interrupted() {
   if (::read(fd_.get(), &info, sizeof info) != static_cast<ssize_t>(sizeof info)) return false;
   interrupted_ = true;
   output_gone_ = info.ssi_signo == SIGPIPE;
+  std::this_thread::sleep_for(kOneStop);
+  while (::read(fd_.get(), &info, sizeof info) > 0) {
+  }
   // Not SIGPIPE: the farewell writes to the same stdout that is gone.
   const sigset_t signals = deadly_signals();
   ::pthread_sigmask(SIG_UNBLOCK, &signals, nullptr);

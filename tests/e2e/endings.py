@@ -86,6 +86,17 @@ def terminate_is_handled_as_interrupt(bench):
 
 
 @case
+def stop_that_comes_as_two_signals_is_one(bench):
+    """As timeout(1) sends it: to the program, and at once to the program's group."""
+    server, client = pair(bench, 0.5, 'two')
+    client.signal(signal.SIGTERM)
+    client.signal(signal.SIGTERM)
+    expect(client.wait(5) >= 0, f'it was killed\n{client.story()}')
+    expect(SUMMARY.search(client.output), f'no summary\n{client.story()}')
+    ends_by_itself(server, 1.5)
+
+
+@case
 def closed_terminal_is_handled_as_interrupt(bench):
     """The next client is served at once; under nohup nothing ends."""
     port = free_port()
