@@ -36,7 +36,7 @@ ServerSession::ServerSession(const Options& options, Reporter& reporter, const E
 
 void ServerSession::enter(State state, Clock::time_point now) {
   state_ = state;
-  state_since_ = now;
+  state_since_ = farewell_since_ = now;
   if (state == State::over) pinning_.reset();
 }
 
@@ -217,8 +217,15 @@ void ServerSession::check_time(Clock::time_point now) {
       break;
     }
     case State::reporting:
+      // Closing before the client has our report would turn its success into a failure.
+      if (!control_.all_sent()) farewell_since_ = now;
+      if (now - farewell_since_ > kFarewellTimeout || since > kStepTimeout) {
+        static_cast<void>(connection_.close(farewell_));
+        enter(State::closing, now);
+      }
+      break;
     case State::failing:
-      if (since > kFarewellTimeout || (state_ == State::failing && control_.all_sent())) {
+      if (since > kFarewellTimeout || control_.all_sent()) {
         static_cast<void>(connection_.close(farewell_));
         enter(State::closing, now);
       }

@@ -81,6 +81,7 @@ class ServerSession {
   ControlChannel control_;
   State state_ = State::greeting;
   Clock::time_point state_since_ = Clock::now();
+  Clock::time_point farewell_since_ = state_since_;  // reporting: the client has all it needs
 
   TestPlan plan_;
   std::unique_ptr<Sink> sink_;

@@ -38,6 +38,23 @@ TEST(Exchange, BothEndsAgreeOnAStreamOfTransfers) {
   EXPECT_EQ(there.sender->completed, 50u);
 }
 
+TEST(Exchange, TheServerWaitsUntilItsReportHasArrivedHoweverFarTheClientIs) {
+  const auto far = [](Options options) {
+    options.peer_timeout = options.connect_timeout = 20s;
+    options.inject.delay = 1100ms;  // each way; the server's patience is 2 s from then on
+    return options;
+  };
+  Options server_options;
+  server_options.one_off = true;
+  LoopbackServer server(far(server_options));
+  Options options = far(client_options(server));
+  options.amount.transfers = 1;
+  options.size = 1;
+  const auto outcome = run(options);
+  ASSERT_EQ(outcome->status, 0) << testing::PrintToString(outcome->reporter.errors());
+  EXPECT_EQ(server.join(), 0);
+}
+
 TEST(Exchange, ATimedTestEndsInTimeAndLeavesTheOmittedPartOut) {
   LoopbackServer server;
   Options options = client_options(server);
