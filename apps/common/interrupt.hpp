@@ -9,9 +9,9 @@ namespace longhaul::apps {
 /// Turns SIGINT, SIGTERM, SIGHUP (the terminal closed) and SIGPIPE (who read stdout is gone) into a
 /// readable descriptor; the latter two unless they are ignored, as under nohup. The first one is
 /// reported, with what comes within 20 ms of it; from then on they have their default effect again,
-/// so that a second Ctrl-C always kills. Only SIGPIPE stays without effect: it is met by the thread that writes, which has to be
-/// the one that looks here.
-/// Make it before any thread starts: they inherit the blocked signals.
+/// so that a second Ctrl-C always kills. Only SIGPIPE stays without effect: it is met by the thread
+/// that writes, which has to be the one that looks here. Make it before any thread starts: they
+/// inherit the blocked signals.
 class InterruptWatch {
  public:
   static Result<InterruptWatch> create();

@@ -14,10 +14,12 @@ struct Clocks {
   std::int64_t realtime_ns = 0;
 
   static Clocks read() noexcept;
-  /// A stamp on the monotonic clock; one from the future counts as now.
+  /// A stamp on the monotonic clock. It may lie behind `now`: while one lane is served, frames of
+  /// the next arrive. One that lies far behind it is of a wall clock that was set, and counts as
+  /// now.
   Timestamp of_stamp(std::int64_t stamp_ns) const noexcept {
-    const std::int64_t age = realtime_ns - stamp_ns;
-    return age > 0 ? now - Duration{age} : now;
+    const Duration ahead{stamp_ns - realtime_ns};
+    return ahead >= std::chrono::seconds(1) ? now : now + ahead;
   }
 };
 

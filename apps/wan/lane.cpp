@@ -33,7 +33,9 @@ bool Lane::admissible(const ReceivedFrame& frame) {
     return false;
   }
   // A super-frame would be one packet to the model and forty to the receiver.
-  if (frame.whole_bytes > frame.bytes.size() || frame.whole_bytes > from_.mtu() + header) {
+  const std::size_t tag = frame.vlan_protocol != 0 ? kVlanBytes : 0;
+  if (frame.whole_bytes > frame.bytes.size() || frame.whole_bytes > from_.mtu() + header ||
+      frame.bytes.size() + tag > pool_.buffer_bytes()) {
     ++stats_.super_frames;
     return false;
   }

@@ -127,7 +127,7 @@ Result<LinkRequest> parse_link(std::string_view text) {
                 fmt::format("\"{}\" is not A:B, two interfaces such as w0:w1 or tap:east:w1",
                             printable(text)));
   }
-  request.name = fmt::format("{}-{}", request.a, request.b);
+  request.name = printable(fmt::format("{}-{}", request.a, request.b));
   return request;
 }
 
