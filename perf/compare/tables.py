@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import limits
 
+OURS = 'longhaul-psk'
 # Marks behind a figure.
 EMULATOR = '†'   # the emulator, not the link or the peer, was the bottleneck
 MISSING = '–'
@@ -133,14 +134,20 @@ def versions(document):
     return rows
 
 
+def comparable(document):
+    """Longhaul with a given rate and somebody else were measured on one link."""
+    return any(completion_of(document, cell, OURS) and
+               any(completion_of(document, cell, peer) for peer in _others(document, OURS))
+               for cell in document['cells'])
+
+
 def worse(document):
     """Where Longhaul with a given rate does worse than somebody, in words. Differences below a
     twentieth say nothing on one machine."""
     lines = []
-    ours = 'longhaul-psk'
     for cell in document['cells']:
-        lines += (_worse_completion(document, cell, ours) + _worse_goodput(document, cell, ours)
-                  + _worse_cpu(document, cell, ours))
+        lines += (_worse_completion(document, cell, OURS) + _worse_goodput(document, cell, OURS)
+                  + _worse_cpu(document, cell, OURS))
     return [{'cell': cell, 'what': what} for cell, what in lines]
 
 
