@@ -61,6 +61,12 @@ class Lab:
                 remove(orphan)
         state.claim(self.name)
         try:
+            self.network.check_free()
+        except BaseException:
+            # What is there somebody else has made, and may be using.
+            state.forget(self.name)
+            raise
+        try:
             self._save()
             self.network.make()
             self._start()

@@ -5,6 +5,7 @@ nothing left behind, however it ends."""
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -199,6 +200,23 @@ def lab_refuses_what_makes_no_sense_in_one_line(bench):
     expect('no region "north"; it has east, west' in nobody.errors, nobody.story())
     pings(bench, 'east', 'west')
     tool(bench, 'down')
+    expect_no_trace()
+
+
+@case
+def lab_that_lost_its_folder_is_left_alone_until_it_is_removed(bench):
+    up(bench, '--delay', '1ms')
+    sleeper = start(bench, 'sleeper', 'run', 'west', 'sleep', '60')
+    wait_until(lambda: '1 process' in tool(bench, 'status').output, 10, 'the process in status')
+    before = traces()
+    shutil.rmtree(state.folder(NAME))
+    again = tool(bench, 'up', code=1)
+    expect(re.fullmatch(f'wan-lab: namespace lhlab-{NAME}-east exists: remove it with ".*wan-lab '
+                        f'down --name {NAME}".*\n', again.errors), again.story())
+    expect(set(traces()) == set(before) - {NAME}, f'{before}, then {traces()}')
+    expect(sleeper.running(), sleeper.story())
+    down = tool(bench, 'down')
+    expect('1 process inside it ended' in down.output, down.story())
     expect_no_trace()
 
 
