@@ -33,7 +33,7 @@ A command run in a region knows all regions by name (east, west), and by variabl
 $LAB_WEST_IPV6, and $LAB_WEST_EAST_WEST_2_IPV4 (west.east-west-2) for the end of one link; in
 quotes, so that your own shell does not fill them in:
   scripts/wan-lab run east sh -c 'ping -c 3 $LAB_WEST_IPV6'
-Programs built beside longhaul-wan are found without their path.
+longhaul-perf and longhaul-wan are found without their path, first where the lab's emulator is from.
 
 "scripts/wan-lab up --help" says what a line can do.'''
 UP_EPILOG = f'''topologies:
@@ -107,7 +107,8 @@ def _add_up(commands):
     up.add_argument('--scenario', metavar='FILE', help='effects and their schedule from a file')
     up.add_argument('--mtu', type=int, default=1500, help='of every interface (1500)')
     up.add_argument('--seed', type=int, default=1, help='of everything random on the lines (1)')
-    up.add_argument('--emulator', metavar='FILE', help='longhaul-wan (the newest built here)')
+    up.add_argument('--emulator', metavar='FILE', help='longhaul-wan (the newest built '
+                    'here, of a tree with longhaul-perf too and without sanitizer)')
 
 
 def do_up(arguments):

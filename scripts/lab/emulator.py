@@ -2,34 +2,15 @@
 """longhaul-wan as a child that outlives whoever started it, or as one that goes with it."""
 
 import json
-import os
-import shutil
 import subprocess
 import time
 from pathlib import Path
 
 from . import processes
 from .errors import LabError
+from .programs import EMULATOR
 
-ROOT = Path(__file__).resolve().parents[2]
-PROGRAM = 'longhaul-wan'
-HOW_TO_BUILD = ('meson setup build && ninja -C build apps/wan/longhaul-wan, '
-                'or name one with --emulator FILE')
 READY_SECONDS = 15
-
-
-def find(given=None):
-    """The one named, else of the environment, else the newest built here, else one installed."""
-    given = given or os.environ.get('LONGHAUL_WAN')
-    if given:
-        if not os.access(given, os.X_OK) or Path(given).is_dir():
-            raise LabError(f'{given} is no program; build one: {HOW_TO_BUILD}')
-        return Path(given).resolve()
-    built = sorted(ROOT.glob(f'build*/apps/wan/{PROGRAM}'), key=lambda path: path.stat().st_mtime)
-    installed = shutil.which(PROGRAM)
-    if built or installed:
-        return built[-1] if built else Path(installed)
-    raise LabError(f'{PROGRAM} is not built: {HOW_TO_BUILD}')
 
 
 class Emulator:
@@ -54,10 +35,10 @@ class Emulator:
         deadline = time.monotonic() + READY_SECONDS
         while not self.pidfile.exists():
             if child.poll() is not None:
-                raise LabError(self.last_words() or f'{PROGRAM} ended with status '
+                raise LabError(self.last_words() or f'{EMULATOR} ended with status '
                                f'{child.returncode} and said nothing')
             if time.monotonic() > deadline:
-                raise LabError(f'{PROGRAM} was not ready within {READY_SECONDS} s; it said: '
+                raise LabError(f'{EMULATOR} was not ready within {READY_SECONDS} s; it said: '
                                f'{self.last_words() or "nothing"}')
             time.sleep(0.005)
 
@@ -81,7 +62,7 @@ class Emulator:
     def report(self):
         """What it wrote last as JSON: each second, and when it ends."""
         if not self.json.exists() or not self.json.stat().st_size:
-            raise LabError(f'{PROGRAM} has written no counters; its last words: '
+            raise LabError(f'{EMULATOR} has written no counters; its last words: '
                            f'{self.last_words() or "none"}')
         return json.loads(self.json.read_text(encoding='utf-8'))
 

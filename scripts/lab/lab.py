@@ -8,10 +8,9 @@ import shutil
 import signal
 import subprocess
 import time
-from pathlib import Path
 
 from . import effects as line_effects
-from . import emulator, network, processes, state
+from . import emulator, network, processes, programs, state
 from .errors import LabError
 from .topology import TOPOLOGIES, check_name, namespace, topology_named
 
@@ -55,7 +54,7 @@ class Lab:
     def up(self):
         """Makes it all; returns when packets pass. If anything fails nothing is left behind."""
         network.need_tools()
-        self.binary = emulator.find(self.binary)
+        self.binary = programs.find_emulator(self.binary)
         for orphan in state.orphans():
             with contextlib.suppress(LabError):
                 remove(orphan)
@@ -121,12 +120,10 @@ class Lab:
         return self.topology.address(region, family, link)
 
     def environment(self, region):
-        """For a command in a region: the addresses, and the programs built beside the emulator."""
+        """For a command in a region: the addresses, and where the project's programs are."""
         self.topology.region_number(region)
-        beside = Path(self.binary).parents[1] / 'perf'
-        path = os.environ.get('PATH', os.defpath)
         return {**os.environ, **self.topology.environment(self.name, region),
-                'PATH': f'{path}:{beside}' if beside.is_dir() else path}
+                'PATH': programs.search_path(self.binary)}
 
     def run(self, region, command, **how):
         """As subprocess.run."""
@@ -141,7 +138,9 @@ class Lab:
         """In the place of this process."""
         environment = self.environment(region)
         if not shutil.which(command[0], path=environment['PATH']):
-            raise LabError(f'{command[0]} is no program that is found here; name it by its path')
+            how = (f'; {programs.HOW_TO_BUILD}' if command[0] in programs.NAMES
+                   else '; name it by its path')
+            raise LabError(f'{command[0]} is no program that is found here{how}')
         words = self._inside(region, command)
         os.execvpe(words[0], words, environment)
 

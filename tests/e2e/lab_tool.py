@@ -93,6 +93,9 @@ def lab_is_made_used_looked_at_and_removed(bench):
     took = float(re.search(r'time=([\d.]+) ms', ping.output)[1])
     expect(20 <= took < 500, f'a round trip of 20 ms took {took} ms')
     tool(bench, 'run', 'east', 'sh', '-c', 'exit 7', code=7)
+    for program in ('longhaul-wan', 'longhaul-perf'):
+        found = tool(bench, 'run', 'east', 'which', program)
+        expect(f'/{program}\n' in found.output, found.story())
     sleeper = start(bench, 'sleeper', 'run', 'west', 'sleep', '60')
     wait_until(lambda: '1 process' in tool(bench, 'status').output, 10, 'the process in status')
     wait_until(lambda: 'west to east: offered' in tool(bench, 'status').output, 10, 'counters')
@@ -181,7 +184,8 @@ def lab_whose_maker_is_killed_is_removed_by_name(bench):
 def lab_refuses_what_makes_no_sense_in_one_line(bench):
     need_root()
     bench.stack.callback(remove_quietly)
-    refused(bench, '--emulator', '/nowhere/longhaul-wan', says='/nowhere.*ninja -C build')
+    refused(bench, '--emulator', '/nowhere/longhaul-wan', says='/nowhere.*quickstart')
+    refused(bench, '--emulator', '/bin/ls', says='/bin/ls is not longhaul-wan')
     refused(bench, '--rate', 'fast', says='rate.*fast')
     refused(bench, '--rate', '0.1', says='rate')
     refused(bench, '--both', 'los=1%', says='los.*loss')
