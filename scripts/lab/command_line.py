@@ -49,7 +49,8 @@ line has {USUAL}. What stands before the first --link is for all links:
   scripts/wan-lab up two-paths --rate 1G --link east-west-2 --delay 60ms --forward loss=1%
   scripts/wan-lab up --both burst_loss=1e-3,burst_length=50 --at 10s:both:down=2s
 
-A scenario is the emulator's own file, with links by their name here, without "a" and "b".
+A scenario is the emulator's own file, with every link of the topology by its name here, without "a"
+and "b". What it does not say of a link is not there: no {USUAL}.
 {{"seed": 7, "links": [{{"name": "east-west", "both": {{"rate": "1G", "delay": "25ms"}}}}]}}'''
 
 
@@ -106,7 +107,8 @@ def _add_up(commands):
         up.add_argument(f'--{option}', action=InOrder, dest='effects', metavar=metavar, help=text)
     up.add_argument('--scenario', metavar='FILE', help='effects and their schedule from a file')
     up.add_argument('--mtu', type=int, default=1500, help='of every interface (1500)')
-    up.add_argument('--seed', type=int, default=1, help='of everything random on the lines (1)')
+    up.add_argument('--seed', type=int, metavar='N',
+                    help='of everything random on the lines (1, or what the scenario says)')
     up.add_argument('--emulator', metavar='FILE', help='longhaul-wan (the newest built '
                     'here, of a tree with longhaul-perf too and without sanitizer)')
 

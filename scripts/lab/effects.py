@@ -22,6 +22,14 @@ def parse(text):
     return found
 
 
+def parse_change(text):
+    """`10s:both:down=2s` as its time, direction and EFFECTS."""
+    parts = text.split(':', 2)
+    if len(parts) < 3 or not all(parts):
+        raise LabError(f'"{text}" is no change: TIME:DIRECTION:EFFECTS such as 10s:both:down=2s')
+    return tuple(parts)
+
+
 def render(effects):
     return ','.join(f'{key}={value}' for key, value in effects.items())
 
@@ -47,6 +55,7 @@ class LinkEffects:
     def plus(self, direction, text):
         """These effects with more on top; `direction` may be `at`."""
         if direction == 'at':
+            parse(parse_change(text)[2])
             return LinkEffects(self.both, self.forward, self.backward, (*self.at, text))
         values = {name: getattr(self, name) for name in DIRECTIONS}
         values[direction] = merge(values[direction], text)
@@ -57,7 +66,7 @@ class LinkEffects:
         return LinkEffects(merge(text, self.both), self.forward, self.backward, self.at)
 
     def words(self):
-        """For the emulator's command line."""
+        """As on a command line."""
         words = [word for direction in DIRECTIONS if getattr(self, direction)
                  for word in (f'--{direction}', getattr(self, direction))]
         return words + [word for change in self.at for word in ('--at', change)]

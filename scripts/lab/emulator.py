@@ -65,31 +65,3 @@ class Emulator:
             raise LabError(f'{EMULATOR} has written no counters; its last words: '
                            f'{self.last_words() or "none"}')
         return json.loads(self.json.read_text(encoding='utf-8'))
-
-
-def scenario_for(topology, path, folder):
-    """A user's scenario with the lab's interfaces put in; its links go by the lab's names of them.
-    What else stands in it the emulator checks."""
-    try:
-        document = json.loads(Path(path).read_text(encoding='utf-8'))
-    except OSError as error:
-        raise LabError(f'scenario {path}: {error.strerror}') from None
-    except ValueError as error:
-        raise LabError(f'scenario {path} is no JSON: {error}') from None
-    links = document.get('links') if isinstance(document, dict) else None
-    if not isinstance(links, list) or not all(isinstance(link, dict) for link in links):
-        raise LabError(f'scenario {path} has no "links": a list of objects, each with the "name" '
-                       f'of a link: {", ".join(link.name for link in topology.links)}')
-    named = [link.get('name') for link in links]
-    for link, name in zip(links, named):
-        if not isinstance(name, str):
-            raise LabError(f'scenario {path}: a link has no "name"; there are '
-                           f'{", ".join(link.name for link in topology.links)}')
-        if named.count(name) > 1:
-            raise LabError(f'scenario {path} names link {name} twice')
-        link['a'], link['b'] = topology.link(name).emulator_ends
-    links += [{'name': link.name, 'a': link.emulator_ends[0], 'b': link.emulator_ends[1]}
-              for link in topology.links if link.name not in named]
-    made = folder / 'scenario.json'
-    made.write_text(json.dumps(document, indent=1), encoding='utf-8')
-    return made

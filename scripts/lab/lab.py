@@ -3,6 +3,7 @@
 
 import contextlib
 import itertools
+import json
 import os
 import shutil
 import signal
@@ -11,6 +12,7 @@ import time
 
 from . import effects as line_effects
 from . import emulator, network, processes, programs, state
+from . import scenario as scenarios
 from .errors import LabError
 from .topology import TOPOLOGIES, check_name, namespace, topology_named
 
@@ -26,15 +28,15 @@ class Lab:
             lost = lab.finish()['east-west']['forward']['lost']
 
     `effects` are EFFECTS for both directions of every link, LinkEffects, or a dictionary of either
-    by link. A lab goes with the process that made it; one that is `lasting` stays until it is
-    removed by its name, unless an exception leaves its `with`."""
+    by link; `scenario` is a file in their place. A lab goes with the process that made it; one that
+    is `lasting` stays until it is removed by its name, unless an exception leaves its `with`."""
 
-    def __init__(self, topology='two-regions', effects='', *, name=None, mtu=1500, seed=1,
+    def __init__(self, topology='two-regions', effects='', *, name=None, mtu=1500, seed=None,
                  binary=None, scenario=None, lasting=False):
         self.topology = topology_named(topology)
         self.name = check_name(name or f'p{os.getpid()}n{next(_numbers)}')
         self.mtu, self.seed, self.lasting = mtu, seed, lasting
-        self.scenario = scenario
+        self.scenario, self._document = scenario, None
         self.effects = line_effects.effects_by_link(self.topology, effects)
         self.folder = state.folder(self.name)
         self.binary = binary
@@ -54,6 +56,8 @@ class Lab:
     def up(self):
         """Makes it all; returns when packets pass. If anything fails nothing is left behind."""
         network.need_tools()
+        if self.scenario:
+            self._document = scenarios.read(self.topology, self.scenario)
         self.binary = programs.find_emulator(self.binary)
         for orphan in state.orphans():
             with contextlib.suppress(LabError):
@@ -76,23 +80,23 @@ class Lab:
 
     def _start(self):
         self.emulator = emulator.Emulator(self.folder, self.binary)
-        self.emulator.start(self.prefix(network.WAN), self._words(), self.lasting)
+        document = self._document or scenarios.made(self.topology, self.effects)
+        path = self.folder / 'scenario.json'
+        path.write_text(json.dumps(document, indent=1), encoding='utf-8')
+        seed = [] if self.seed is None else ['--seed', self.seed]
+        try:
+            self.emulator.start(self.prefix(network.WAN), ['--scenario', path, *seed], self.lasting)
+        except LabError as error:
+            raise LabError(scenarios.retold(str(error), path, document, self.scenario)) from None
+        self.effects = scenarios.effects(document)
         self.since = time.time()
         self._save()
-
-    def _words(self):
-        words = ['--seed', self.seed]
-        if self.scenario:
-            return ['--scenario', emulator.scenario_for(self.topology, self.scenario, self.folder)]
-        for link in self.topology.links:
-            words += ['--link', ':'.join(link.emulator_ends), *self.effects[link.name].words()]
-        return words
 
     def _save(self):
         state.save(self.name, {
             'topology': self.topology.name, 'mtu': self.mtu, 'seed': self.seed,
             'binary': self.binary and str(self.binary), 'since': self.since,
-            'scenario': str(self.scenario) if self.scenario else None,
+            'scenario': os.path.abspath(self.scenario) if self.scenario else None,
             'effects': {name: vars(value) for name, value in self.effects.items()},
             'owner': None if self.lasting else processes.identity(os.getpid()),
             'emulator': self.emulator and self.emulator.who})
@@ -159,8 +163,7 @@ class Lab:
 
     def counters(self):
         """{link: {'forward': {name: count}, 'backward': …}}, at most a second old."""
-        links = self.report()['links']
-        return {link.name: told for link, told in zip(self.topology.links, links)}
+        return {link['name']: link for link in self.report()['links']}
 
     def finish(self):
         """Ends the emulator, and with it the line; its counters. Namespaces stay."""
@@ -172,6 +175,7 @@ class Lab:
     def change(self, effects):
         """Another line between the same regions, with counters from zero."""
         self.emulator.stop()
+        self.scenario, self._document = None, None
         self.effects = line_effects.effects_by_link(self.topology, effects)
         self._start()
 

@@ -2,6 +2,7 @@
 """What a lab has made, told under /run so that anybody can remove it, whatever became of its maker.
 
     /run/longhaul-lab/NAME/lab.json        what there is, written before it is made
+                          /scenario.json   what longhaul-wan is to do
                           /emulator.log    what longhaul-wan said
                           /emulator.pid    written by it once it is ready
                           /counters.json   written by it each second and when it ends

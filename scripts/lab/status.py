@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a lab is and how it fares, as lines for a person or as plain data."""
 
+import os
 import time
 
 from . import network
@@ -27,6 +28,7 @@ def describe(lab):
         counters, report = {}, {}
     return {
         'name': lab.name, 'topology': topology.name, 'mtu': lab.mtu,
+        'scenario': lab.scenario and os.path.abspath(lab.scenario),
         'up_seconds': lab.since and round(time.time() - lab.since, 1),
         'emulator': {'running': lab.running(), 'binary': str(lab.binary),
                      'pid': lab.emulator.who and lab.emulator.who[0],
@@ -40,8 +42,7 @@ def describe(lab):
                     for region in topology.regions},
         'links': [{'name': link.name, 'ends': list(link.ends),
                    'interfaces': [link.interface(region) for region in link.ends],
-                   'effects': lab.scenario and f'scenario {lab.scenario}' or (
-                       ' '.join(lab.effects[link.name].words()) or 'none'),
+                   'effects': ' '.join(lab.effects[link.name].words()) or 'none',
                    'counters': counters.get(link.name)} for link in topology.links]}
 
 
@@ -65,6 +66,8 @@ def lines(told):
         yield (f'  {name}: {region["ipv4"]} {region["ipv6"]}, namespace {region["namespace"]}'
                + ('' if region['exists'] else ' GONE')
                + (f', {count} process{"es" if count > 1 else ""}' if count else ''))
+    if told['scenario']:
+        yield f'  scenario: {told["scenario"]}'
     for link in told['links']:
         one, other = link['ends']
         yield (f'  link {link["name"]} ({one} {link["interfaces"][0]}, {other} '

@@ -101,6 +101,7 @@ def lab_is_made_used_looked_at_and_removed(bench):
     wait_until(lambda: 'west to east: offered' in tool(bench, 'status').output, 10, 'counters')
     told = json.loads(tool(bench, 'status', '--json').output)[0]
     expect(told['emulator']['running'] and told['links'][0]['name'] == 'east-west', told)
+    expect(told['links'][0]['counters']['name'] == 'east-west', told)
     down = tool(bench, 'down')
     expect('1 process inside it ended' in down.output, down.story())
     expect(sleeper.wait(5) != 0, sleeper.story())
@@ -188,12 +189,17 @@ def lab_refuses_what_makes_no_sense_in_one_line(bench):
     refused(bench, '--emulator', '/bin/ls', says='/bin/ls is not longhaul-wan')
     refused(bench, '--rate', 'fast', says='rate.*fast')
     refused(bench, '--rate', '0.1', says='rate')
-    refused(bench, '--both', 'los=1%', says='los.*loss')
+    refused(bench, '--both', 'los=1%', says='error: east-west: both: .*los.*loss')
     refused(bench, '--at', 'soon:both:down=2s', says='soon')
+    refused(bench, '--at', 'both:down=2s', says='TIME:DIRECTION:EFFECTS')
     refused(bench, '--delay', '25', says='delay.*25')
     scenario = bench.folder / 'scenario.json'
     scenario.write_text('{"links": [{"name": "east-west", "both": {"rte": "1G"}}]}')
-    refused(bench, '--scenario', scenario, says='rte.*rate')
+    refused(bench, '--scenario', scenario, says=f'{scenario}: east-west: .*rte.*rate')
+    scenario.write_text('{"links": [{"name": "east-west", "all": {}}]}')
+    refused(bench, '--scenario', scenario, says=f'{scenario}: link east-west has.*"all"')
+    scenario.write_text('{"links": []}')
+    refused(bench, '--scenario', scenario, says='says nothing of east-west: describe every link')
     scenario.write_text('{"sead": 1, "links": [{"name": "east-west"}]}')
     refused(bench, '--scenario', scenario, says='sead.*seed')
     up(bench)
@@ -203,6 +209,34 @@ def lab_refuses_what_makes_no_sense_in_one_line(bench):
     nobody = tool(bench, 'run', 'north', 'true', code=1)
     expect('no region "north"; it has east, west' in nobody.errors, nobody.story())
     pings(bench, 'east', 'west')
+    tool(bench, 'down')
+    expect_no_trace()
+
+
+@case
+def lab_of_a_scenario_says_what_each_link_does_whatever_their_order(bench):
+    scenario = bench.folder / 'scenario.json'
+    scenario.write_text(json.dumps({'seed': 7, 'links': [
+        {'name': 'east-west-2', 'forward': {'loss': 0.01}},
+        {'name': 'east-west-1', 'both': {'delay': '2ms'},
+         'schedule': [{'at': '900s', 'direction': 'both', 'effects': {'down': '2s'}}]}]}))
+    need_root()
+    bench.stack.callback(remove_quietly)
+    made = Process(bench, 'up', [*TOOL, 'up', 'two-paths', '--name', NAME, '--scenario',
+                                 'scenario.json'], cwd=bench.folder)
+    expect(made.wait(30) == 0, made.story())
+    tool(bench, 'run', 'east', 'ping', '-c', '20', '-i', '0.01', 'west.east-west-1')
+    status = tool(bench, 'status').output
+    for words in (f'scenario: {scenario}\n', '): --forward loss=0.01\n',
+                  '): --both delay=2ms --at 900s:both:down=2s\n'):
+        expect(words in status, f'no "{words}" in {status}')
+
+    def offered(link):
+        told = json.loads(tool(bench, 'status', '--json').output)[0]['links'][link]
+        return told['counters']['forward']['offered'] if told['counters'] else 0
+    wait_until(lambda: offered(0) >= 20, 10, 'counters of the first link')
+    # Multicast of the kernel's own.
+    expect(offered(1) < 10, 'counters of the other link')
     tool(bench, 'down')
     expect_no_trace()
 

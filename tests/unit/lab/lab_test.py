@@ -107,32 +107,6 @@ class InFolder(unittest.TestCase):
         self.folder = Path(folder.name)
 
 
-class Scenarios(InFolder):
-    def made(self, text):
-        path = self.folder / 'given.json'
-        path.write_text(text)
-        return json.loads(emulator.scenario_for(TWO_PATHS, path, self.folder).read_text())
-
-    def test_the_interfaces_of_the_lab_are_put_in(self):
-        made = self.made('{"seed": 7, "links": [{"name": "east-west-2", "both": {"rate": "1G"}}]}')
-        self.assertEqual(7, made['seed'])
-        self.assertEqual({'name': 'east-west-2', 'a': 'w2', 'b': 'w3', 'both': {'rate': '1G'}},
-                         made['links'][0])
-        self.assertEqual({'name': 'east-west-1', 'a': 'w0', 'b': 'w1'}, made['links'][1])
-
-    def test_what_cannot_be_placed_is_refused(self):
-        for text, words in (('{', 'is no JSON'), ('[]', 'has no "links"'),
-                            ('{"links": [1]}', 'has no "links"'),
-                            ('{"links": [{}]}', 'has no "name"'),
-                            ('{"links": [{"name": "x"}]}', 'no link "x"'),
-                            ('{"links": [{"name": "east-west-1"}, {"name": "east-west-1"}]}',
-                             'twice')):
-            with self.assertRaisesRegex(LabError, words):
-                self.made(text)
-        with self.assertRaisesRegex(LabError, 'No such file'):
-            emulator.scenario_for(TWO_PATHS, self.folder / 'none', self.folder)
-
-
 class Children(InFolder):
     """A shell script in the emulator's place."""
 
@@ -267,12 +241,13 @@ class Status(unittest.TestCase):
         self.assertEqual(['0 s', '59 s', '1 min 1 s', '2 h 0 min'],
                          [status.spent(seconds) for seconds in (0.4, 59, 61, 7200)])
 
-    def told(self, running):
+    def told(self, running, scenario=None):
         return '\n'.join(status.lines({
             'name': 'mine', 'topology': 'two-regions', 'mtu': 1500, 'up_seconds': 65,
+            'scenario': scenario,
             'emulator': {'running': running, 'binary': '/x/longhaul-wan', 'pid': 7,
                          'last_words': 'out of memory', 'sender_faults': [],
-                         'was_bottleneck': ['w0-w1 forward: 3 packets dropped']},
+                         'was_bottleneck': ['east-west forward: 3 packets dropped']},
             'regions': {'east': {'namespace': 'lhlab-mine-east', 'exists': running,
                                  'ipv4': '10.77.0.1', 'ipv6': 'fd77::1', 'processes': 2}},
             'links': [{'name': 'east-west', 'ends': ['east', 'west'],
@@ -283,10 +258,14 @@ class Status(unittest.TestCase):
     def test_a_living_lab(self):
         told = self.told(True)
         for words in ('lab mine: two-regions, up for 1 min 5 s', 'running, process 7',
-                      '2 processes', 'not the line, was the bottleneck: w0-w1 forward: 3',
+                      '2 processes', 'not the line, was the bottleneck: east-west forward: 3',
                       'east to west: offered 1,000, lost 10\n',
                       'west to east: nothing yet', '--both loss=1%'):
             self.assertIn(words, told)
+
+    def test_a_scenario_is_named(self):
+        self.assertNotIn('scenario', self.told(True))
+        self.assertIn('\n  scenario: /x/s.json\n', self.told(True, '/x/s.json'))
 
     def test_a_dead_one_says_its_last_words_and_what_to_do(self):
         told = self.told(False)
