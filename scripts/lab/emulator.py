@@ -45,6 +45,12 @@ class Emulator:
     def running(self):
         return processes.alive(self.who)
 
+    def fate(self):
+        """How one that is dead came to that: who is killed leaves its pidfile."""
+        if self.who is None:
+            return 'never started'
+        return 'killed, or crashed' if self.pidfile.exists() else 'ended'
+
     def stop(self, seconds=5):
         """Lets it write its counters."""
         if self.who:

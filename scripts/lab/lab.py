@@ -11,7 +11,7 @@ import subprocess
 import time
 
 from . import effects as line_effects
-from . import emulator, network, processes, programs, state
+from . import called, emulator, network, processes, programs, state
 from . import scenario as scenarios
 from .errors import LabError
 from .topology import TOPOLOGIES, check_name, namespace, topology_named
@@ -34,7 +34,7 @@ class Lab:
     def __init__(self, topology='two-regions', effects='', *, name=None, mtu=1500, seed=None,
                  binary=None, scenario=None, lasting=False):
         self.topology = topology_named(topology)
-        self.name = check_name(name or f'p{os.getpid()}n{next(_numbers)}')
+        self.name = check_name(f'p{os.getpid()}n{next(_numbers)}' if name is None else name)
         self.mtu, self.seed, self.lasting = mtu, seed, lasting
         self.scenario, self._document = scenario, None
         self.effects = line_effects.effects_by_link(self.topology, effects)
@@ -149,12 +149,20 @@ class Lab:
         os.execvpe(words[0], words, environment)
 
     def _inside(self, region, command):
+        self.topology.region_number(region)
+        if not network.exists(self.namespace(region)):
+            raise LabError(f'namespace {self.namespace(region)} of {region} is gone; '
+                           f'{self.again()}')
         return [*self.prefix(region), *map(str, command)]
 
     # Watched.
 
     def running(self):
         return self.emulator is not None and self.emulator.running()
+
+    def again(self):
+        """The remedy for one that is broken."""
+        return f'start again: {called.down(self.name)}, then up as before'
 
     def report(self):
         """All that the emulator has told, at most a second old; `bottleneck` says whether the line
@@ -182,9 +190,9 @@ class Lab:
 
 def load(name):
     """A lab that exists, to use it or to remove it."""
-    document = state.load(name)
+    document = state.load(check_name(name))
     if document is None:
-        raise LabError(f'the lab "{name}" was not completed: "wan-lab down --name {name}"')
+        raise LabError(f'the lab "{name}" was not completed: "{called.down(name)}"')
     lab = Lab(document['topology'], '', name=name, mtu=document['mtu'], seed=document['seed'],
               binary=document['binary'], scenario=document['scenario'],
               lasting=document['owner'] is None)

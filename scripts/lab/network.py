@@ -12,7 +12,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from . import processes
+from . import called, processes
 from .errors import LabError, Unavailable
 from .topology import namespace
 
@@ -70,7 +70,7 @@ class Network:
         """Nothing of it is there yet."""
         for where in filter(exists, namespaces(self.topology, self.name)):
             raise LabError(f'namespace {where} exists: remove it with '
-                           f'"wan-lab down --name {self.name}", or choose another --name')
+                           f'"{called.down(self.name)}", or choose another --name')
 
     def make(self):
         for where in namespaces(self.topology, self.name):

@@ -18,6 +18,13 @@ def spent(seconds):
     return ' '.join(f'{count} {unit}' for count, unit in parts[:2])
 
 
+def counted(key, count):
+    """`lost 1,000`, `late_max 1.5 ms`"""
+    if key.endswith('_ns'):
+        return f'{key.removesuffix("_ns")} {count / 1e6:,.3f} ms'
+    return f'{key} {count:,}'
+
+
 def describe(lab):
     """Plain data of one lab."""
     topology = lab.topology
@@ -32,9 +39,11 @@ def describe(lab):
         'up_seconds': lab.since and round(time.time() - lab.since, 1),
         'emulator': {'running': lab.running(), 'binary': str(lab.binary),
                      'pid': lab.emulator.who and lab.emulator.who[0],
+                     'fate': None if lab.running() else lab.emulator.fate(),
                      'last_words': lab.emulator.last_words(),
                      'was_bottleneck': report.get('bottleneck_reasons', []),
                      'sender_faults': report.get('sender_faults', [])},
+        'remedy': lab.again(),
         'regions': {region: {'namespace': lab.namespace(region),
                              'exists': network.exists(lab.namespace(region)),
                              'ipv4': lab.address(region, 4), 'ipv6': lab.address(region, 6),
@@ -54,9 +63,8 @@ def lines(told):
     if emulator['running']:
         yield f'  emulator: running, process {emulator["pid"]} ({emulator["binary"]})'
     else:
-        yield ('  emulator: DEAD, so nothing passes. Its last words: '
-               f'{emulator["last_words"] or "none"}')
-        yield f'            start again: wan-lab down --name {told["name"]}, then up'
+        yield (f'  emulator: DEAD ({emulator["fate"]}), so nothing passes; {told["remedy"]}')
+        yield f'            its last words: {emulator["last_words"] or "none"}'
     for reason in emulator['was_bottleneck']:
         yield f'    it, not the line, was the bottleneck: {reason}'
     for fault in emulator['sender_faults']:
@@ -64,7 +72,7 @@ def lines(told):
     for name, region in told['regions'].items():
         count = region['processes']
         yield (f'  {name}: {region["ipv4"]} {region["ipv6"]}, namespace {region["namespace"]}'
-               + ('' if region['exists'] else ' GONE')
+               + ('' if region['exists'] else f' GONE; {told["remedy"]}')
                + (f', {count} process{"es" if count > 1 else ""}' if count else ''))
     if told['scenario']:
         yield f'  scenario: {told["scenario"]}'
@@ -75,5 +83,5 @@ def lines(told):
         for direction, way in (('forward', f'{one} to {other}'), ('backward', f'{other} to {one}')):
             counters = (link['counters'] or {}).get(direction)
             if counters is not None:
-                some = [f'{key} {count:,}' for key, count in counters.items() if count]
+                some = [counted(key, count) for key, count in counters.items() if count]
                 yield f'    {way}: {", ".join(some) or "nothing yet"}'

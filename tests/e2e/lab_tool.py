@@ -86,7 +86,9 @@ def pings(bench, region, host, family=4):
 
 @case
 def lab_is_made_used_looked_at_and_removed(bench):
-    expect('ready' in up(bench, '--delay', '10ms').output, 'not ready')
+    ready = up(bench, '--delay', '10ms')
+    expect(re.search(f'^ready. Try: {TOOL[-1]} run --name {NAME} east ', ready.output, re.M),
+           ready.story())
     pings(bench, 'east', 'west')
     pings(bench, 'west', 'east', 6)
     ping = tool(bench, 'run', 'east', 'sh', '-c', 'exec ping -c 1 $LAB_WEST_EAST_WEST_IPV6')
@@ -135,10 +137,24 @@ def lab_whose_emulator_is_killed_says_so_and_is_removed(bench):
             signal.SIGKILL)
     wait_until(emulator_is_gone, 5, 'its emulator ended')
     dead = tool(bench, 'status', code=1)
-    for words in ('emulator: DEAD', 'last words: ', 'east to west: offered'):
+    for words in ('emulator: DEAD (killed, or crashed)', f'wan-lab down --name {NAME}, ',
+                  'last words: ', 'east to west: offered'):
         expect(words in dead.output, dead.story())
     ping = start(bench, 'ping', 'run', 'east', 'ping', '-c', '1', '-W', '1', 'west')
-    expect(ping.wait(10) == 1 and 'is dead, nothing passes' in ping.errors, ping.story())
+    expect(ping.wait(10) == 1 and re.fullmatch(
+        r'wan-lab: the emulator of .* is dead \(killed, or crashed\), so nothing passes; '
+        f'start again: {TOOL[-1]} down --name {NAME}, .*\n', ping.errors), ping.story())
+    tool(bench, 'down')
+    expect_no_trace()
+
+
+@case
+def lab_that_lost_a_region_says_so_and_is_removed(bench):
+    up(bench)
+    subprocess.run(['ip', 'netns', 'del', f'lhlab-{NAME}-west'], check=True)
+    gone = tool(bench, 'run', 'west', 'true', code=1)
+    expect(re.fullmatch(f'wan-lab: namespace lhlab-{NAME}-west of west is gone; start again: '
+                        f'{TOOL[-1]} down --name {NAME}, .*\n', gone.errors), gone.story())
     tool(bench, 'down')
     expect_no_trace()
 
@@ -204,7 +220,7 @@ def lab_refuses_what_makes_no_sense_in_one_line(bench):
     refused(bench, '--scenario', scenario, says='sead.*seed')
     up(bench)
     again = tool(bench, 'up', code=1)
-    expect(re.fullmatch(f'wan-lab: a lab named "{NAME}" exists: remove it with "wan-lab down '
+    expect(re.fullmatch(f'wan-lab: a lab named "{NAME}" exists: remove it with "{TOOL[-1]} down '
                         f'--name {NAME}".*\n', again.errors), again.story())
     nobody = tool(bench, 'run', 'north', 'true', code=1)
     expect('no region "north"; it has east, west' in nobody.errors, nobody.story())
@@ -249,7 +265,7 @@ def lab_that_lost_its_folder_is_left_alone_until_it_is_removed(bench):
     before = traces()
     shutil.rmtree(state.folder(NAME))
     again = tool(bench, 'up', code=1)
-    expect(re.fullmatch(f'wan-lab: namespace lhlab-{NAME}-east exists: remove it with ".*wan-lab '
+    expect(re.fullmatch(f'wan-lab: namespace lhlab-{NAME}-east exists: remove it with "{TOOL[-1]} '
                         f'down --name {NAME}".*\n', again.errors), again.story())
     expect(set(traces()) == set(before) - {NAME}, f'{before}, then {traces()}')
     expect(sleeper.running(), sleeper.story())

@@ -16,8 +16,8 @@ from unittest import mock
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[3] / 'scripts'))
 sys.dont_write_bytecode = True
-from lab import command_line, effects, emulator, lab, network, processes  # noqa: E402
-from lab import state, status, topology  # noqa: E402
+from lab import called, command_line, effects, emulator, lab, network, options  # noqa: E402
+from lab import processes, state, status, topology  # noqa: E402
 from lab.effects import LinkEffects  # noqa: E402
 from lab.errors import LabError  # noqa: E402
 
@@ -180,6 +180,56 @@ class CommandLine(unittest.TestCase):
         self.assertIn('exclude each other', self.refused('up', '--scenario', 'x', '--loss', '1%'))
         self.assertIn('cannot name a lab', self.refused('up', '--name', 'a-b'))
 
+    def test_an_empty_name_is_none(self):
+        with mock.patch('os.geteuid', return_value=0), mock.patch('shutil.which'):
+            for words in (['up'], ['run', 'east', 'true'], ['status'], ['down']):
+                self.assertIn('"" cannot name a lab',
+                              self.refused(words[0], '--name', '', *words[1:]))
+
+    def test_words_without_a_place_come_with_what_may_be_meant(self):
+        for words, says in (('status x', 'wan-lab status --name x'),
+                            ('down x', 'wan-lab down --name x'),
+                            ('up x', 'no topology "x"; .*--name'),
+                            ('up two-regions triangle', 'one topology at a time'),
+                            ('up triangle x', 'no topology "x"'),
+                            ('up --fast', '--fast is no option here: .*wan-lab up --help')):
+            self.assertRegex(self.refused(*words.split()), says)
+
+    def test_values_that_argparse_takes_for_something_else(self):
+        for words, says in (('--delay -25ms', '--delay -25ms is negative'),
+                            ('--delay=-25ms', '--delay -25ms is negative'),
+                            ('--seed -1', '--seed -1 is negative'),
+                            ('--loss 5 %', 'without the space, --loss 5%'),
+                            ('--rate 1 G --delay 25 ms', 'without the space, --rate 1G')):
+            self.assertIn(says, self.refused('up', *words.split()))
+        told = options.parsed(['run', 'east', 'x', '--delay', '-25', '--loss', '5', 's'])
+        self.assertEqual(['x', '--delay', '-25', '--loss', '5', 's'], told.words)
+
+    def test_help_is_no_wider_than_a_terminal(self):
+        for words in ([], ['up'], ['run'], ['status'], ['down']):
+            said = io.StringIO()
+            with contextlib.redirect_stdout(said), self.assertRaises(SystemExit), \
+                    mock.patch('sys.argv', ['scripts/wan-lab']), mock.patch('signal.signal'):
+                command_line.main([*words, '--help'])
+            self.assertEqual([], [line for line in said.getvalue().splitlines() if len(line) > 100])
+
+    def test_a_lab_in_the_place_of_a_region(self):
+        with mock.patch.object(state, 'names', return_value=['mine']), \
+                mock.patch('os.geteuid', return_value=0), mock.patch('shutil.which'):
+            self.assertIn('"mine" is a lab and no region: ', self.refused('run', 'mine', 'true'))
+
+    def test_a_remedy_can_be_pasted(self):
+        for called_as, sudo, says in (('scripts/wan-lab', '', 'scripts/wan-lab'),
+                                      ('wan-lab', '', './wan-lab'),
+                                      ('/a b/wan-lab', '', "'/a b/wan-lab'"),
+                                      ('./wan-lab', './wan-lab up', 'sudo ./wan-lab'),
+                                      ('./wan-lab', '/bin/bash', './wan-lab'),
+                                      ('lab_test.py', '', str(called.TOOL))):
+            with mock.patch('sys.argv', [called_as]), \
+                    mock.patch.dict('os.environ', {'SUDO_COMMAND': sudo}):
+                self.assertEqual(f'{says} down --name mine', called.down('mine'))
+                self.assertEqual(f'{says} down', called.down('default'))
+
     def test_without_root_nothing_is_tried(self):
         with mock.patch('os.geteuid', return_value=1000):
             for words in (['up'], ['run', 'east', 'true'], ['status'], ['down']):
@@ -207,12 +257,12 @@ class States(InFolder):
         state.claim('mine')
 
     def test_one_that_is_not_there_is_named_beside_those_that_are(self):
-        with self.assertRaisesRegex(LabError, 'no lab named "a"; "wan-lab up" makes one'):
+        with self.assertRaisesRegex(LabError, 'no lab named "a"; ".*wan-lab up --name a" makes'):
             lab.load('a')
         state.claim('b')
-        with self.assertRaisesRegex(LabError, 'no lab named "a"; there are b'):
+        with self.assertRaisesRegex(LabError, 'no lab named "a"; there are b: .*--name'):
             lab.load('a')
-        with self.assertRaisesRegex(LabError, '"b" was not completed: "wan-lab down --name b"'):
+        with self.assertRaisesRegex(LabError, '"b" was not completed: ".*wan-lab down --name b"'):
             lab.load('b')
 
     def test_labs_of_a_process_that_ended_are_orphans(self):
@@ -244,22 +294,24 @@ class Status(unittest.TestCase):
     def told(self, running, scenario=None):
         return '\n'.join(status.lines({
             'name': 'mine', 'topology': 'two-regions', 'mtu': 1500, 'up_seconds': 65,
-            'scenario': scenario,
+            'scenario': scenario, 'remedy': 'start again: so',
             'emulator': {'running': running, 'binary': '/x/longhaul-wan', 'pid': 7,
                          'last_words': 'out of memory', 'sender_faults': [],
+                         'fate': 'killed, or crashed',
                          'was_bottleneck': ['east-west forward: 3 packets dropped']},
             'regions': {'east': {'namespace': 'lhlab-mine-east', 'exists': running,
                                  'ipv4': '10.77.0.1', 'ipv6': 'fd77::1', 'processes': 2}},
             'links': [{'name': 'east-west', 'ends': ['east', 'west'],
                        'interfaces': ['to-west', 'to-east'], 'effects': '--both loss=1%',
-                       'counters': {'forward': {'offered': 1000, 'lost': 10, 'corrupted': 0},
+                       'counters': {'forward': {'offered': 1000, 'lost': 10, 'corrupted': 0,
+                                                 'late_max_ns': 1234567},
                                     'backward': {'offered': 0}}}]}))
 
     def test_a_living_lab(self):
         told = self.told(True)
         for words in ('lab mine: two-regions, up for 1 min 5 s', 'running, process 7',
                       '2 processes', 'not the line, was the bottleneck: east-west forward: 3',
-                      'east to west: offered 1,000, lost 10\n',
+                      'east to west: offered 1,000, lost 10, late_max 1.235 ms\n',
                       'west to east: nothing yet', '--both loss=1%'):
             self.assertIn(words, told)
 
@@ -269,7 +321,8 @@ class Status(unittest.TestCase):
 
     def test_a_dead_one_says_its_last_words_and_what_to_do(self):
         told = self.told(False)
-        for words in ('DEAD', 'out of memory', 'wan-lab down --name mine', 'east GONE'):
+        for words in ('DEAD (killed, or crashed), so nothing passes; start again: so',
+                      'out of memory', ' GONE; start again: so'):
             self.assertIn(words, told)
 
 
