@@ -6,7 +6,7 @@ import json
 import signal
 import sys
 
-from . import network, state
+from . import default_queue, network, state
 from .called import DEFAULT_NAME, down, on, tool
 from .effects import effects_of_options
 from .errors import LabError
@@ -23,7 +23,8 @@ def do_up(arguments):
                        'all in one place')
     if not 1280 <= arguments.mtu <= 65535:
         raise LabError(f'--mtu {arguments.mtu}: from 1280, which IPv6 needs, to 65535')
-    effects = effects_of_options(topology, arguments.effects or [])
+    effects = {link: default_queue.fill(asked) for link, asked in
+               effects_of_options(topology, arguments.effects or []).items()}
     with Lab(topology.name, effects, name=arguments.name, mtu=arguments.mtu, seed=arguments.seed,
              binary=arguments.emulator, scenario=arguments.scenario, lasting=True) as lab:
         # It is up, so that an interrupt comes too late: nobody is told that it was not made.

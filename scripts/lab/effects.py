@@ -6,9 +6,10 @@ from dataclasses import dataclass, field
 
 from .errors import LabError
 
-DIRECTIONS = ('both', 'forward', 'backward')
-# 1 Gbit/s and a round trip of 50 ms, with room for what is on its way.
-USUAL = 'rate=1G,delay=25ms,queue=1bdp'
+WAYS = ('forward', 'backward')
+DIRECTIONS = ('both', *WAYS)
+# 1 Gbit/s and a round trip of 50 ms.
+USUAL = 'rate=1G,delay=25ms'
 
 
 def parse(text):

@@ -4,6 +4,7 @@
 import argparse
 import re
 
+from . import default_queue
 from .called import DEFAULT_NAME, tool
 from .effects import USUAL
 from .errors import LabError
@@ -14,7 +15,7 @@ SHORT = {'rate': 'bits a second on the wire, such as 1G',
          'delay': 'one way, such as 25ms: the round trip is twice that',
          'jitter': 'up to so much more delay for each packet',
          'loss': 'share of packets lost, such as 1%% or 1e-3',
-         'queue': 'bytes that may wait at the bottleneck, or 1bdp'}
+         'queue': 'bytes that may wait at the bottleneck, such as 64K or 1bdp'}
 DESCRIPTION = '''Regions on this machine (network namespaces) joined by wide-area lines that
 longhaul-wan emulates: rate, delay, loss, bursts, reordering, outages.'''
 EPILOG = '''a worked example, as root:
@@ -40,13 +41,14 @@ UP_EPILOG = '''topologies:
 
 EFFECTS are KEY=VALUE[,KEY=VALUE...] as longhaul-wan reads them (longhaul-wan --help has them all).
 Forward is from the region named first in a link to the one named second. Unless told otherwise a
-line has {usual}. What stands before the first --link is for all links:
+line has {usual},queue={product}; without a delay the queue is {bytes}, without a rate
+(unlimited) nothing waits. What stands before the first --link is for all links:
 
   {tool} up two-paths --rate 1G --link east-west-2 --delay 60ms --forward loss=1%
   {tool} up --both burst_loss=1e-3,burst_length=50 --at 10s:both:down=2s
 
 A scenario is the emulator's own file, with every link of the topology by its name here, without "a"
-and "b". What it does not say of a link is not there: no {usual}.
+and "b". What it does not say of a link is not there: no {usual},queue={product}.
 {{"seed": 7, "links": [{{"name": "east-west", "both": {{"rate": "1G", "delay": "25ms"}}}}]}}'''
 
 NEGATIVE = re.compile(r'-\d.*')
@@ -100,7 +102,9 @@ def _add_up(commands):
     up = commands.add_parser('up', help='make a lab; returns when packets pass',
                              formatter_class=argparse.RawDescriptionHelpFormatter,
                              description='Makes a lab and returns when packets pass.',
-                             epilog=UP_EPILOG.format(tool=tool(), usual=USUAL))
+                             epilog=UP_EPILOG.format(
+                                 tool=tool(), usual=USUAL, product=default_queue.PRODUCT,
+                                 bytes=default_queue.WITHOUT_DELAY))
     up.add_argument('topology', nargs='?', default='two-regions', metavar='TOPOLOGY',
                     help=f'{", ".join(TOPOLOGIES)} (two-regions)')
     _add_name(up)

@@ -274,6 +274,17 @@ def lab_that_lost_its_folder_is_left_alone_until_it_is_removed(bench):
     expect_no_trace()
 
 
+@case
+def lab_without_delay_or_rate_gets_a_queue_that_fits(bench):
+    up(bench, '--delay', '0', '--forward', 'rate=unlimited', '--at', '900s:both:rate=unlimited')
+    pings(bench, 'east', 'west')
+    status = tool(bench, 'status').output
+    expect('--backward queue=256K --at 900s:forward:rate=unlimited --at 900s:backward:'
+           'rate=unlimited,queue=unlimited\n' in status, status)
+    tool(bench, 'down')
+    refused(bench, '--rate', 'unlimited', '--queue', '1M', says='queue= .* give rate= too')
+
+
 MAKER = '''
 import sys, time
 sys.path.insert(0, sys.argv[1])

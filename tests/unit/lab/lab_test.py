@@ -16,8 +16,8 @@ from unittest import mock
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[3] / 'scripts'))
 sys.dont_write_bytecode = True
-from lab import called, command_line, effects, emulator, lab, network, options  # noqa: E402
-from lab import processes, state, status, topology  # noqa: E402
+from lab import called, command_line, default_queue, effects, emulator, lab  # noqa: E402
+from lab import network, options, processes, state, status, topology  # noqa: E402
 from lab.effects import LinkEffects  # noqa: E402
 from lab.errors import LabError  # noqa: E402
 
@@ -85,11 +85,11 @@ class Effects(unittest.TestCase):
         links = effects.effects_of_options(TWO_PATHS, [
             ('rate', '2G'), ('link', 'east-west-2'), ('delay', '60ms'), ('forward', 'loss=1%'),
             ('at', '1s:both:down=2s')])
-        self.assertEqual('rate=2G,delay=25ms,queue=1bdp', links['east-west-1'].both)
+        self.assertEqual('rate=2G,delay=25ms', links['east-west-1'].both)
         self.assertEqual((), links['east-west-1'].at)
-        self.assertEqual(LinkEffects('rate=2G,delay=60ms,queue=1bdp', 'loss=1%', '',
+        self.assertEqual(LinkEffects('rate=2G,delay=60ms', 'loss=1%', '',
                                      ('1s:both:down=2s',)), links['east-west-2'])
-        self.assertEqual(['--both', 'rate=2G,delay=60ms,queue=1bdp', '--forward', 'loss=1%', '--at',
+        self.assertEqual(['--both', 'rate=2G,delay=60ms', '--forward', 'loss=1%', '--at',
                           '1s:both:down=2s'], links['east-west-2'].words())
 
     def test_effects_by_link_leave_the_others_alone(self):
@@ -98,6 +98,38 @@ class Effects(unittest.TestCase):
         self.assertEqual(['--both', 'rate=1G'], links['east-west-2'].words())
         with self.assertRaisesRegex(LabError, 'no link "east-west"'):
             effects.effects_by_link(TWO_PATHS, {'east-west': 'rate=1G'})
+
+
+class Queues(unittest.TestCase):
+    def filled(self, both, forward='', backward='', *at):
+        return default_queue.fill(LinkEffects(both, forward, backward, at))
+
+    def test_what_fits_rate_and_delay(self):
+        for both, queue in (('rate=1G,delay=25ms', ',queue=1bdp'),
+                            ('rate=1G,delay=0', ',queue=256K'),
+                            ('rate=1G,delay=0.0ms', ',queue=256K'),
+                            ('rate=1G', ',queue=256K'),
+                            ('rate=unlimited,delay=25ms', ''),
+                            ('loss=1%', ''),
+                            ('rate=1G,delay=0,queue=1bdp', '')):
+            self.assertEqual(LinkEffects(both + queue), self.filled(both))
+
+    def test_each_direction_has_its_own(self):
+        self.assertEqual(LinkEffects('rate=1G,delay=25ms', 'rate=unlimited', 'queue=1bdp'),
+                         self.filled('rate=1G,delay=25ms', 'rate=unlimited'))
+        self.assertEqual(LinkEffects('rate=1G,delay=25ms', 'queue=64K', 'queue=1bdp'),
+                         self.filled('rate=1G,delay=25ms', 'queue=64K'))
+
+    def test_a_schedule_may_take_rate_and_delay_away(self):
+        filled = self.filled('rate=1G,delay=25ms', '', 'queue=64K', '3s:both:rate=2G,loss=1%',
+                             '2000ms:both:rate=unlimited', '4s:forward:delay=0',
+                             '5s:both:queue=1M', '6s:both:rate=unlimited')
+        self.assertEqual(LinkEffects('rate=1G,delay=25ms', 'queue=1bdp', 'queue=64K', (
+            '2000ms:forward:rate=unlimited,queue=unlimited', '2000ms:backward:rate=unlimited',
+            '3s:forward:rate=2G,loss=1%,queue=1bdp', '3s:backward:rate=2G,loss=1%',
+            '4s:forward:delay=0,queue=256K', '5s:both:queue=1M', '6s:both:rate=unlimited')), filled)
+        self.assertEqual(('1s:both:down=2s', '2s:both:delay=0,queue=256K'), self.filled(
+            'rate=1G,delay=25ms', '', '', '2s:both:delay=0', '1s:both:down=2s').at)
 
 
 class InFolder(unittest.TestCase):
