@@ -2,9 +2,10 @@
 """What a lab is and how it fares, as lines for a person or as plain data."""
 
 import os
+import re
 import time
 
-from . import network
+from . import called, network
 from .errors import LabError
 
 
@@ -25,6 +26,17 @@ def counted(key, count):
     return f'{key} {count:,}'
 
 
+def in_lab_words(text, topology, name):
+    """What the emulator says of its interfaces, for those who know only the ends in the regions."""
+    for link in topology.links:
+        for region in link.ends:
+            near, far = link.emulator_interface(region), link.interface(region)
+            text = text.replace(f'at the other end of {near}: ethtool -K IFACE',
+                                f'{called.on(name, "run")} {region} ethtool -K {far}')
+            text = re.sub(rf'\binterface {near}\b', f'the other end of {far} in {region}', text)
+    return text
+
+
 def describe(lab):
     """Plain data of one lab."""
     topology = lab.topology
@@ -33,6 +45,9 @@ def describe(lab):
         counters, report = lab.counters(), lab.report()
     except LabError:
         counters, report = {}, {}
+
+    def told(text):
+        return in_lab_words(text, topology, lab.name)
     return {
         'name': lab.name, 'topology': topology.name, 'mtu': lab.mtu,
         'scenario': lab.scenario and os.path.abspath(lab.scenario),
@@ -40,9 +55,9 @@ def describe(lab):
         'emulator': {'running': lab.running(), 'binary': str(lab.binary),
                      'pid': lab.emulator.who and lab.emulator.who[0],
                      'fate': None if lab.running() else lab.emulator.fate(),
-                     'last_words': lab.emulator.last_words(),
+                     'last_words': told(lab.emulator.last_words()),
                      'was_bottleneck': report.get('bottleneck_reasons', []),
-                     'sender_faults': report.get('sender_faults', [])},
+                     'sender_faults': list(map(told, report.get('sender_faults', [])))},
         'remedy': lab.again(),
         'regions': {region: {'namespace': lab.namespace(region),
                              'exists': network.exists(lab.namespace(region)),

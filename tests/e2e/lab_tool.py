@@ -155,6 +155,10 @@ def lab_that_lost_a_region_says_so_and_is_removed(bench):
     gone = tool(bench, 'run', 'west', 'true', code=1)
     expect(re.fullmatch(f'wan-lab: namespace lhlab-{NAME}-west of west is gone; start again: '
                         f'{TOOL[-1]} down --name {NAME}, .*\n', gone.errors), gone.story())
+    wait_until(emulator_is_gone, 5, 'its emulator ended')
+    told = tool(bench, 'status', code=1)
+    for words in ('DEAD (ended)', 'the other end of to-east in west has gone', ' GONE; start'):
+        expect(words in told.output, told.story())
     tool(bench, 'down')
     expect_no_trace()
 

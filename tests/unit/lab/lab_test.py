@@ -323,6 +323,14 @@ class Status(unittest.TestCase):
         self.assertEqual(['0 s', '59 s', '1 min 1 s', '2 h 0 min'],
                          [status.spent(seconds) for seconds in (0.4, 59, 61, 7200)])
 
+    def test_interfaces_of_the_emulator_are_told_as_those_of_the_regions(self):
+        def told(text):
+            return status.in_lab_words(text, TWO_PATHS, 'mine')
+        self.assertRegex(told('at the other end of w2: ethtool -K IFACE tx off'),
+                         '^.*wan-lab run --name mine east ethtool -K to-west-2 tx off$')
+        self.assertEqual('error: the other end of to-east-1 in west has gone',
+                         told('error: interface w1 has gone'))
+
     def told(self, running, scenario=None):
         return '\n'.join(status.lines({
             'name': 'mine', 'topology': 'two-regions', 'mtu': 1500, 'up_seconds': 65,
