@@ -6,9 +6,10 @@ from dataclasses import dataclass, field
 
 from .errors import LabError
 
-DIRECTIONS = ('both', 'forward', 'backward')
-# 1 Gbit/s and a round trip of 50 ms, with room for what is on its way.
-USUAL = 'rate=1G,delay=25ms,queue=1bdp'
+WAYS = ('forward', 'backward')
+DIRECTIONS = ('both', *WAYS)
+# 1 Gbit/s and a round trip of 50 ms.
+USUAL = 'rate=1G,delay=25ms'
 
 
 def parse(text):
@@ -20,6 +21,14 @@ def parse(text):
             raise LabError(f'"{part}" is no effect: KEY=VALUE[,KEY=VALUE…] such as {USUAL}')
         found[key.strip()] = value.strip()
     return found
+
+
+def parse_change(text):
+    """`10s:both:down=2s` as its time, direction and EFFECTS."""
+    parts = text.split(':', 2)
+    if len(parts) < 3 or not all(parts):
+        raise LabError(f'"{text}" is no change: TIME:DIRECTION:EFFECTS such as 10s:both:down=2s')
+    return tuple(parts)
 
 
 def render(effects):
@@ -47,6 +56,7 @@ class LinkEffects:
     def plus(self, direction, text):
         """These effects with more on top; `direction` may be `at`."""
         if direction == 'at':
+            parse(parse_change(text)[2])
             return LinkEffects(self.both, self.forward, self.backward, (*self.at, text))
         values = {name: getattr(self, name) for name in DIRECTIONS}
         values[direction] = merge(values[direction], text)
@@ -57,7 +67,7 @@ class LinkEffects:
         return LinkEffects(merge(text, self.both), self.forward, self.backward, self.at)
 
     def words(self):
-        """For the emulator's command line."""
+        """As on a command line."""
         words = [word for direction in DIRECTIONS if getattr(self, direction)
                  for word in (f'--{direction}', getattr(self, direction))]
         return words + [word for change in self.at for word in ('--at', change)]

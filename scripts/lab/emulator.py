@@ -2,34 +2,15 @@
 """longhaul-wan as a child that outlives whoever started it, or as one that goes with it."""
 
 import json
-import os
-import shutil
 import subprocess
 import time
 from pathlib import Path
 
 from . import processes
 from .errors import LabError
+from .programs import EMULATOR
 
-ROOT = Path(__file__).resolve().parents[2]
-PROGRAM = 'longhaul-wan'
-HOW_TO_BUILD = ('meson setup build && ninja -C build apps/wan/longhaul-wan, '
-                'or name one with --emulator FILE')
 READY_SECONDS = 15
-
-
-def find(given=None):
-    """The one named, else of the environment, else the newest built here, else one installed."""
-    given = given or os.environ.get('LONGHAUL_WAN')
-    if given:
-        if not os.access(given, os.X_OK) or Path(given).is_dir():
-            raise LabError(f'{given} is no program; build one: {HOW_TO_BUILD}')
-        return Path(given).resolve()
-    built = sorted(ROOT.glob(f'build*/apps/wan/{PROGRAM}'), key=lambda path: path.stat().st_mtime)
-    installed = shutil.which(PROGRAM)
-    if built or installed:
-        return built[-1] if built else Path(installed)
-    raise LabError(f'{PROGRAM} is not built: {HOW_TO_BUILD}')
 
 
 class Emulator:
@@ -54,15 +35,21 @@ class Emulator:
         deadline = time.monotonic() + READY_SECONDS
         while not self.pidfile.exists():
             if child.poll() is not None:
-                raise LabError(self.last_words() or f'{PROGRAM} ended with status '
+                raise LabError(self.last_words() or f'{EMULATOR} ended with status '
                                f'{child.returncode} and said nothing')
             if time.monotonic() > deadline:
-                raise LabError(f'{PROGRAM} was not ready within {READY_SECONDS} s; it said: '
+                raise LabError(f'{EMULATOR} was not ready within {READY_SECONDS} s; it said: '
                                f'{self.last_words() or "nothing"}')
             time.sleep(0.005)
 
     def running(self):
         return processes.alive(self.who)
+
+    def fate(self):
+        """How one that is dead came to that: who is killed leaves its pidfile."""
+        if self.who is None:
+            return 'never started'
+        return 'killed, or crashed' if self.pidfile.exists() else 'ended'
 
     def stop(self, seconds=5):
         """Lets it write its counters."""
@@ -81,34 +68,6 @@ class Emulator:
     def report(self):
         """What it wrote last as JSON: each second, and when it ends."""
         if not self.json.exists() or not self.json.stat().st_size:
-            raise LabError(f'{PROGRAM} has written no counters; its last words: '
+            raise LabError(f'{EMULATOR} has written no counters; its last words: '
                            f'{self.last_words() or "none"}')
         return json.loads(self.json.read_text(encoding='utf-8'))
-
-
-def scenario_for(topology, path, folder):
-    """A user's scenario with the lab's interfaces put in; its links go by the lab's names of them.
-    What else stands in it the emulator checks."""
-    try:
-        document = json.loads(Path(path).read_text(encoding='utf-8'))
-    except OSError as error:
-        raise LabError(f'scenario {path}: {error.strerror}') from None
-    except ValueError as error:
-        raise LabError(f'scenario {path} is no JSON: {error}') from None
-    links = document.get('links') if isinstance(document, dict) else None
-    if not isinstance(links, list) or not all(isinstance(link, dict) for link in links):
-        raise LabError(f'scenario {path} has no "links": a list of objects, each with the "name" '
-                       f'of a link: {", ".join(link.name for link in topology.links)}')
-    named = [link.get('name') for link in links]
-    for link, name in zip(links, named):
-        if not isinstance(name, str):
-            raise LabError(f'scenario {path}: a link has no "name"; there are '
-                           f'{", ".join(link.name for link in topology.links)}')
-        if named.count(name) > 1:
-            raise LabError(f'scenario {path} names link {name} twice')
-        link['a'], link['b'] = topology.link(name).emulator_ends
-    links += [{'name': link.name, 'a': link.emulator_ends[0], 'b': link.emulator_ends[1]}
-              for link in topology.links if link.name not in named]
-    made = folder / 'scenario.json'
-    made.write_text(json.dumps(document, indent=1), encoding='utf-8')
-    return made

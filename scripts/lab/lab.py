@@ -3,15 +3,16 @@
 
 import contextlib
 import itertools
+import json
 import os
 import shutil
 import signal
 import subprocess
 import time
-from pathlib import Path
 
 from . import effects as line_effects
-from . import emulator, network, processes, state
+from . import called, emulator, network, processes, programs, state
+from . import scenario as scenarios
 from .errors import LabError
 from .topology import TOPOLOGIES, check_name, namespace, topology_named
 
@@ -27,15 +28,15 @@ class Lab:
             lost = lab.finish()['east-west']['forward']['lost']
 
     `effects` are EFFECTS for both directions of every link, LinkEffects, or a dictionary of either
-    by link. A lab goes with the process that made it; one that is `lasting` stays until it is
-    removed by its name, unless an exception leaves its `with`."""
+    by link; `scenario` is a file in their place. A lab goes with the process that made it; one that
+    is `lasting` stays until it is removed by its name, unless an exception leaves its `with`."""
 
-    def __init__(self, topology='two-regions', effects='', *, name=None, mtu=1500, seed=1,
+    def __init__(self, topology='two-regions', effects='', *, name=None, mtu=1500, seed=None,
                  binary=None, scenario=None, lasting=False):
         self.topology = topology_named(topology)
-        self.name = check_name(name or f'p{os.getpid()}n{next(_numbers)}')
+        self.name = check_name(f'p{os.getpid()}n{next(_numbers)}' if name is None else name)
         self.mtu, self.seed, self.lasting = mtu, seed, lasting
-        self.scenario = scenario
+        self.scenario, self._document = scenario, None
         self.effects = line_effects.effects_by_link(self.topology, effects)
         self.folder = state.folder(self.name)
         self.binary = binary
@@ -55,11 +56,19 @@ class Lab:
     def up(self):
         """Makes it all; returns when packets pass. If anything fails nothing is left behind."""
         network.need_tools()
-        self.binary = emulator.find(self.binary)
+        if self.scenario:
+            self._document = scenarios.read(self.topology, self.scenario)
+        self.binary = programs.find_emulator(self.binary)
         for orphan in state.orphans():
             with contextlib.suppress(LabError):
                 remove(orphan)
         state.claim(self.name)
+        try:
+            self.network.check_free()
+        except BaseException:
+            # What is there somebody else has made, and may be using.
+            state.forget(self.name)
+            raise
         try:
             self._save()
             self.network.make()
@@ -71,23 +80,23 @@ class Lab:
 
     def _start(self):
         self.emulator = emulator.Emulator(self.folder, self.binary)
-        self.emulator.start(self.prefix(network.WAN), self._words(), self.lasting)
+        document = self._document or scenarios.made(self.topology, self.effects)
+        path = self.folder / 'scenario.json'
+        path.write_text(json.dumps(document, indent=1), encoding='utf-8')
+        seed = [] if self.seed is None else ['--seed', self.seed]
+        try:
+            self.emulator.start(self.prefix(network.WAN), ['--scenario', path, *seed], self.lasting)
+        except LabError as error:
+            raise LabError(scenarios.retold(str(error), path, document, self.scenario)) from None
+        self.effects = scenarios.effects(document)
         self.since = time.time()
         self._save()
-
-    def _words(self):
-        words = ['--seed', self.seed]
-        if self.scenario:
-            return ['--scenario', emulator.scenario_for(self.topology, self.scenario, self.folder)]
-        for link in self.topology.links:
-            words += ['--link', ':'.join(link.emulator_ends), *self.effects[link.name].words()]
-        return words
 
     def _save(self):
         state.save(self.name, {
             'topology': self.topology.name, 'mtu': self.mtu, 'seed': self.seed,
             'binary': self.binary and str(self.binary), 'since': self.since,
-            'scenario': str(self.scenario) if self.scenario else None,
+            'scenario': os.path.abspath(self.scenario) if self.scenario else None,
             'effects': {name: vars(value) for name, value in self.effects.items()},
             'owner': None if self.lasting else processes.identity(os.getpid()),
             'emulator': self.emulator and self.emulator.who})
@@ -115,12 +124,10 @@ class Lab:
         return self.topology.address(region, family, link)
 
     def environment(self, region):
-        """For a command in a region: the addresses, and the programs built beside the emulator."""
+        """For a command in a region: the addresses, and where the project's programs are."""
         self.topology.region_number(region)
-        beside = Path(self.binary).parents[1] / 'perf'
-        path = os.environ.get('PATH', os.defpath)
         return {**os.environ, **self.topology.environment(self.name, region),
-                'PATH': f'{path}:{beside}' if beside.is_dir() else path}
+                'PATH': programs.search_path(self.binary)}
 
     def run(self, region, command, **how):
         """As subprocess.run."""
@@ -135,17 +142,27 @@ class Lab:
         """In the place of this process."""
         environment = self.environment(region)
         if not shutil.which(command[0], path=environment['PATH']):
-            raise LabError(f'{command[0]} is no program that is found here; name it by its path')
+            how = (f'; {programs.HOW_TO_BUILD}' if command[0] in programs.NAMES
+                   else '; name it by its path')
+            raise LabError(f'{command[0]} is no program that is found here{how}')
         words = self._inside(region, command)
         os.execvpe(words[0], words, environment)
 
     def _inside(self, region, command):
+        self.topology.region_number(region)
+        if not network.exists(self.namespace(region)):
+            raise LabError(f'namespace {self.namespace(region)} of {region} is gone; '
+                           f'{self.again()}')
         return [*self.prefix(region), *map(str, command)]
 
     # Watched.
 
     def running(self):
         return self.emulator is not None and self.emulator.running()
+
+    def again(self):
+        """The remedy for one that is broken."""
+        return f'start again: {called.down(self.name)}, then up as before'
 
     def report(self):
         """All that the emulator has told, at most a second old; `bottleneck` says whether the line
@@ -154,8 +171,7 @@ class Lab:
 
     def counters(self):
         """{link: {'forward': {name: count}, 'backward': …}}, at most a second old."""
-        links = self.report()['links']
-        return {link.name: told for link, told in zip(self.topology.links, links)}
+        return {link['name']: link for link in self.report()['links']}
 
     def finish(self):
         """Ends the emulator, and with it the line; its counters. Namespaces stay."""
@@ -167,15 +183,16 @@ class Lab:
     def change(self, effects):
         """Another line between the same regions, with counters from zero."""
         self.emulator.stop()
+        self.scenario, self._document = None, None
         self.effects = line_effects.effects_by_link(self.topology, effects)
         self._start()
 
 
 def load(name):
     """A lab that exists, to use it or to remove it."""
-    document = state.load(name)
+    document = state.load(check_name(name))
     if document is None:
-        raise LabError(f'the lab "{name}" was not completed: "wan-lab down --name {name}"')
+        raise LabError(f'the lab "{name}" was not completed: "{called.down(name)}"')
     lab = Lab(document['topology'], '', name=name, mtu=document['mtu'], seed=document['seed'],
               binary=document['binary'], scenario=document['scenario'],
               lasting=document['owner'] is None)

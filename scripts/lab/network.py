@@ -12,7 +12,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from . import processes
+from . import called, processes
 from .errors import LabError, Unavailable
 from .topology import namespace
 
@@ -66,11 +66,14 @@ class Network:
     def __init__(self, topology, name, mtu):
         self.topology, self.name, self.mtu = topology, name, mtu
 
+    def check_free(self):
+        """Nothing of it is there yet."""
+        for where in filter(exists, namespaces(self.topology, self.name)):
+            raise LabError(f'namespace {where} exists: remove it with '
+                           f'"{called.down(self.name)}", or choose another --name')
+
     def make(self):
         for where in namespaces(self.topology, self.name):
-            if exists(where):
-                raise LabError(f'namespace {where} exists: remove it with '
-                               f'"wan-lab down --name {self.name}"')
             _run('ip', 'netns', 'add', where, error=Unavailable)
         for link in self.topology.links:
             for region in link.ends:
@@ -133,8 +136,8 @@ class Network:
 
     def remove(self):
         """Whatever of it is there; returns how many processes had to end."""
-        inside = [who for each in self.inhabitants().values() for who in each]
-        processes.end(inside, 3)
+        inside = self.inhabitants()
+        processes.end([who for each in inside.values() for who in each], 3)
         for where in filter(exists, namespaces(self.topology, self.name)):
             try:
                 _run('ip', 'netns', 'del', where)
@@ -146,4 +149,6 @@ class Network:
             shutil.rmtree(HOSTS / namespace(self.name, region), ignore_errors=True)
         if HOSTS.is_dir() and not any(HOSTS.iterdir()):
             HOSTS.rmdir()
-        return len(inside)
+        # An emulator that nobody remembers is not what a user has started.
+        emulators = namespace(self.name, WAN)
+        return sum(len(each) for where, each in inside.items() if where != emulators)

@@ -2,6 +2,7 @@
 """What a lab has made, told under /run so that anybody can remove it, whatever became of its maker.
 
     /run/longhaul-lab/NAME/lab.json        what there is, written before it is made
+                          /scenario.json   what longhaul-wan is to do
                           /emulator.log    what longhaul-wan said
                           /emulator.pid    written by it once it is ready
                           /counters.json   written by it each second and when it ends
@@ -13,7 +14,7 @@ import os
 import shutil
 from pathlib import Path
 
-from . import processes
+from . import called, processes
 from .errors import LabError
 
 ROOT = Path('/run/longhaul-lab')
@@ -29,7 +30,7 @@ def claim(name):
     try:
         folder(name).mkdir()
     except FileExistsError:
-        raise LabError(f'a lab named "{name}" exists: remove it with "wan-lab down --name {name}", '
+        raise LabError(f'a lab named "{name}" exists: remove it with "{called.down(name)}", '
                        'or choose another --name') from None
     return folder(name)
 
@@ -46,7 +47,8 @@ def load(name):
     """None if its maker died before it could say anything."""
     if not folder(name).is_dir():
         raise LabError(f'there is no lab named "{name}"; ' + (
-            f'there are {", ".join(names())}' if names() else '"wan-lab up" makes one'))
+            f'there are {", ".join(names())}: choose one with --name' if names()
+            else f'"{called.on(name, "up")}" makes one'))
     try:
         return json.loads((folder(name) / 'lab.json').read_text(encoding='utf-8'))
     except FileNotFoundError:

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a lab is and how it fares, as lines for a person or as plain data."""
 
+import os
+import re
 import time
 
-from . import network
+from . import called, network
 from .errors import LabError
 
 
@@ -17,6 +19,24 @@ def spent(seconds):
     return ' '.join(f'{count} {unit}' for count, unit in parts[:2])
 
 
+def counted(key, count):
+    """`lost 1,000`, `late_max 1.5 ms`"""
+    if key.endswith('_ns'):
+        return f'{key.removesuffix("_ns")} {count / 1e6:,.3f} ms'
+    return f'{key} {count:,}'
+
+
+def in_lab_words(text, topology, name):
+    """What the emulator says of its interfaces, for those who know only the ends in the regions."""
+    for link in topology.links:
+        for region in link.ends:
+            near, far = link.emulator_interface(region), link.interface(region)
+            text = text.replace(f'at the other end of {near}: ethtool -K IFACE',
+                                f'{called.on(name, "run")} {region} ethtool -K {far}')
+            text = re.sub(rf'\binterface {near}\b', f'the other end of {far} in {region}', text)
+    return text
+
+
 def describe(lab):
     """Plain data of one lab."""
     topology = lab.topology
@@ -25,14 +45,20 @@ def describe(lab):
         counters, report = lab.counters(), lab.report()
     except LabError:
         counters, report = {}, {}
+
+    def told(text):
+        return in_lab_words(text, topology, lab.name)
     return {
         'name': lab.name, 'topology': topology.name, 'mtu': lab.mtu,
+        'scenario': lab.scenario and os.path.abspath(lab.scenario),
         'up_seconds': lab.since and round(time.time() - lab.since, 1),
         'emulator': {'running': lab.running(), 'binary': str(lab.binary),
                      'pid': lab.emulator.who and lab.emulator.who[0],
-                     'last_words': lab.emulator.last_words(),
+                     'fate': None if lab.running() else lab.emulator.fate(),
+                     'last_words': told(lab.emulator.last_words()),
                      'was_bottleneck': report.get('bottleneck_reasons', []),
-                     'sender_faults': report.get('sender_faults', [])},
+                     'sender_faults': list(map(told, report.get('sender_faults', [])))},
+        'remedy': lab.again(),
         'regions': {region: {'namespace': lab.namespace(region),
                              'exists': network.exists(lab.namespace(region)),
                              'ipv4': lab.address(region, 4), 'ipv6': lab.address(region, 6),
@@ -40,8 +66,7 @@ def describe(lab):
                     for region in topology.regions},
         'links': [{'name': link.name, 'ends': list(link.ends),
                    'interfaces': [link.interface(region) for region in link.ends],
-                   'effects': lab.scenario and f'scenario {lab.scenario}' or (
-                       ' '.join(lab.effects[link.name].words()) or 'none'),
+                   'effects': ' '.join(lab.effects[link.name].words()) or 'none',
                    'counters': counters.get(link.name)} for link in topology.links]}
 
 
@@ -53,9 +78,8 @@ def lines(told):
     if emulator['running']:
         yield f'  emulator: running, process {emulator["pid"]} ({emulator["binary"]})'
     else:
-        yield ('  emulator: DEAD, so nothing passes. Its last words: '
-               f'{emulator["last_words"] or "none"}')
-        yield f'            start again: wan-lab down --name {told["name"]}, then up'
+        yield (f'  emulator: DEAD ({emulator["fate"]}), so nothing passes; {told["remedy"]}')
+        yield f'            its last words: {emulator["last_words"] or "none"}'
     for reason in emulator['was_bottleneck']:
         yield f'    it, not the line, was the bottleneck: {reason}'
     for fault in emulator['sender_faults']:
@@ -63,8 +87,10 @@ def lines(told):
     for name, region in told['regions'].items():
         count = region['processes']
         yield (f'  {name}: {region["ipv4"]} {region["ipv6"]}, namespace {region["namespace"]}'
-               + ('' if region['exists'] else ' GONE')
+               + ('' if region['exists'] else f' GONE; {told["remedy"]}')
                + (f', {count} process{"es" if count > 1 else ""}' if count else ''))
+    if told['scenario']:
+        yield f'  scenario: {told["scenario"]}'
     for link in told['links']:
         one, other = link['ends']
         yield (f'  link {link["name"]} ({one} {link["interfaces"][0]}, {other} '
@@ -72,5 +98,5 @@ def lines(told):
         for direction, way in (('forward', f'{one} to {other}'), ('backward', f'{other} to {one}')):
             counters = (link['counters'] or {}).get(direction)
             if counters is not None:
-                some = [f'{key} {count:,}' for key, count in counters.items() if count]
+                some = [counted(key, count) for key, count in counters.items() if count]
                 yield f'    {way}: {", ".join(some) or "nothing yet"}'

@@ -5,6 +5,7 @@ nothing left behind, however it ends."""
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -85,18 +86,24 @@ def pings(bench, region, host, family=4):
 
 @case
 def lab_is_made_used_looked_at_and_removed(bench):
-    expect('ready' in up(bench, '--delay', '10ms').output, 'not ready')
+    ready = up(bench, '--delay', '10ms')
+    expect(re.search(f'^ready. Try: {TOOL[-1]} run --name {NAME} east ', ready.output, re.M),
+           ready.story())
     pings(bench, 'east', 'west')
     pings(bench, 'west', 'east', 6)
     ping = tool(bench, 'run', 'east', 'sh', '-c', 'exec ping -c 1 $LAB_WEST_EAST_WEST_IPV6')
     took = float(re.search(r'time=([\d.]+) ms', ping.output)[1])
     expect(20 <= took < 500, f'a round trip of 20 ms took {took} ms')
     tool(bench, 'run', 'east', 'sh', '-c', 'exit 7', code=7)
+    for program in ('longhaul-wan', 'longhaul-perf'):
+        found = tool(bench, 'run', 'east', 'which', program)
+        expect(f'/{program}\n' in found.output, found.story())
     sleeper = start(bench, 'sleeper', 'run', 'west', 'sleep', '60')
     wait_until(lambda: '1 process' in tool(bench, 'status').output, 10, 'the process in status')
     wait_until(lambda: 'west to east: offered' in tool(bench, 'status').output, 10, 'counters')
     told = json.loads(tool(bench, 'status', '--json').output)[0]
     expect(told['emulator']['running'] and told['links'][0]['name'] == 'east-west', told)
+    expect(told['links'][0]['counters']['name'] == 'east-west', told)
     down = tool(bench, 'down')
     expect('1 process inside it ended' in down.output, down.story())
     expect(sleeper.wait(5) != 0, sleeper.story())
@@ -130,10 +137,28 @@ def lab_whose_emulator_is_killed_says_so_and_is_removed(bench):
             signal.SIGKILL)
     wait_until(emulator_is_gone, 5, 'its emulator ended')
     dead = tool(bench, 'status', code=1)
-    for words in ('emulator: DEAD', 'last words: ', 'east to west: offered'):
+    for words in ('emulator: DEAD (killed, or crashed)', f'wan-lab down --name {NAME}, ',
+                  'last words: ', 'east to west: offered'):
         expect(words in dead.output, dead.story())
     ping = start(bench, 'ping', 'run', 'east', 'ping', '-c', '1', '-W', '1', 'west')
-    expect(ping.wait(10) == 1 and 'is dead, nothing passes' in ping.errors, ping.story())
+    expect(ping.wait(10) == 1 and re.fullmatch(
+        r'wan-lab: the emulator of .* is dead \(killed, or crashed\), so nothing passes; '
+        f'start again: {TOOL[-1]} down --name {NAME}, .*\n', ping.errors), ping.story())
+    tool(bench, 'down')
+    expect_no_trace()
+
+
+@case
+def lab_that_lost_a_region_says_so_and_is_removed(bench):
+    up(bench)
+    subprocess.run(['ip', 'netns', 'del', f'lhlab-{NAME}-west'], check=True)
+    gone = tool(bench, 'run', 'west', 'true', code=1)
+    expect(re.fullmatch(f'wan-lab: namespace lhlab-{NAME}-west of west is gone; start again: '
+                        f'{TOOL[-1]} down --name {NAME}, .*\n', gone.errors), gone.story())
+    wait_until(emulator_is_gone, 5, 'its emulator ended')
+    told = tool(bench, 'status', code=1)
+    for words in ('DEAD (ended)', 'the other end of to-east in west has gone', ' GONE; start'):
+        expect(words in told.output, told.story())
     tool(bench, 'down')
     expect_no_trace()
 
@@ -180,26 +205,88 @@ def lab_whose_maker_is_killed_is_removed_by_name(bench):
 def lab_refuses_what_makes_no_sense_in_one_line(bench):
     need_root()
     bench.stack.callback(remove_quietly)
-    refused(bench, '--emulator', '/nowhere/longhaul-wan', says='/nowhere.*ninja -C build')
+    refused(bench, '--emulator', '/nowhere/longhaul-wan', says='/nowhere.*quickstart')
+    refused(bench, '--emulator', '/bin/ls', says='/bin/ls is not longhaul-wan')
     refused(bench, '--rate', 'fast', says='rate.*fast')
     refused(bench, '--rate', '0.1', says='rate')
-    refused(bench, '--both', 'los=1%', says='los.*loss')
+    refused(bench, '--both', 'los=1%', says='error: east-west: both: .*los.*loss')
     refused(bench, '--at', 'soon:both:down=2s', says='soon')
+    refused(bench, '--at', 'both:down=2s', says='TIME:DIRECTION:EFFECTS')
     refused(bench, '--delay', '25', says='delay.*25')
     scenario = bench.folder / 'scenario.json'
     scenario.write_text('{"links": [{"name": "east-west", "both": {"rte": "1G"}}]}')
-    refused(bench, '--scenario', scenario, says='rte.*rate')
+    refused(bench, '--scenario', scenario, says=f'{scenario}: east-west: .*rte.*rate')
+    scenario.write_text('{"links": [{"name": "east-west", "all": {}}]}')
+    refused(bench, '--scenario', scenario, says=f'{scenario}: link east-west has.*"all"')
+    scenario.write_text('{"links": []}')
+    refused(bench, '--scenario', scenario, says='says nothing of east-west: describe every link')
     scenario.write_text('{"sead": 1, "links": [{"name": "east-west"}]}')
     refused(bench, '--scenario', scenario, says='sead.*seed')
     up(bench)
     again = tool(bench, 'up', code=1)
-    expect(re.fullmatch(f'wan-lab: a lab named "{NAME}" exists: remove it with "wan-lab down '
+    expect(re.fullmatch(f'wan-lab: a lab named "{NAME}" exists: remove it with "{TOOL[-1]} down '
                         f'--name {NAME}".*\n', again.errors), again.story())
     nobody = tool(bench, 'run', 'north', 'true', code=1)
     expect('no region "north"; it has east, west' in nobody.errors, nobody.story())
     pings(bench, 'east', 'west')
     tool(bench, 'down')
     expect_no_trace()
+
+
+@case
+def lab_of_a_scenario_says_what_each_link_does_whatever_their_order(bench):
+    scenario = bench.folder / 'scenario.json'
+    scenario.write_text(json.dumps({'seed': 7, 'links': [
+        {'name': 'east-west-2', 'forward': {'loss': 0.01}},
+        {'name': 'east-west-1', 'both': {'delay': '2ms'},
+         'schedule': [{'at': '900s', 'direction': 'both', 'effects': {'down': '2s'}}]}]}))
+    need_root()
+    bench.stack.callback(remove_quietly)
+    made = Process(bench, 'up', [*TOOL, 'up', 'two-paths', '--name', NAME, '--scenario',
+                                 'scenario.json'], cwd=bench.folder)
+    expect(made.wait(30) == 0, made.story())
+    tool(bench, 'run', 'east', 'ping', '-c', '20', '-i', '0.01', 'west.east-west-1')
+    status = tool(bench, 'status').output
+    for words in (f'scenario: {scenario}\n', '): --forward loss=0.01\n',
+                  '): --both delay=2ms --at 900s:both:down=2s\n'):
+        expect(words in status, f'no "{words}" in {status}')
+
+    def offered(link):
+        told = json.loads(tool(bench, 'status', '--json').output)[0]['links'][link]
+        return told['counters']['forward']['offered'] if told['counters'] else 0
+    wait_until(lambda: offered(0) >= 20, 10, 'counters of the first link')
+    # Multicast of the kernel's own.
+    expect(offered(1) < 10, 'counters of the other link')
+    tool(bench, 'down')
+    expect_no_trace()
+
+
+@case
+def lab_that_lost_its_folder_is_left_alone_until_it_is_removed(bench):
+    up(bench, '--delay', '1ms')
+    sleeper = start(bench, 'sleeper', 'run', 'west', 'sleep', '60')
+    wait_until(lambda: '1 process' in tool(bench, 'status').output, 10, 'the process in status')
+    before = traces()
+    shutil.rmtree(state.folder(NAME))
+    again = tool(bench, 'up', code=1)
+    expect(re.fullmatch(f'wan-lab: namespace lhlab-{NAME}-east exists: remove it with "{TOOL[-1]} '
+                        f'down --name {NAME}".*\n', again.errors), again.story())
+    expect(set(traces()) == set(before) - {NAME}, f'{before}, then {traces()}')
+    expect(sleeper.running(), sleeper.story())
+    down = tool(bench, 'down')
+    expect('1 process inside it ended' in down.output, down.story())
+    expect_no_trace()
+
+
+@case
+def lab_without_delay_or_rate_gets_a_queue_that_fits(bench):
+    up(bench, '--delay', '0', '--forward', 'rate=unlimited', '--at', '900s:both:rate=unlimited')
+    pings(bench, 'east', 'west')
+    status = tool(bench, 'status').output
+    expect('--backward queue=256K --at 900s:forward:rate=unlimited --at 900s:backward:'
+           'rate=unlimited,queue=unlimited\n' in status, status)
+    tool(bench, 'down')
+    refused(bench, '--rate', 'unlimited', '--queue', '1M', says='queue= .* give rate= too')
 
 
 MAKER = '''

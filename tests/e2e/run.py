@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs one end-to-end case. usage: run.py CASE LONGHAUL-PERF [ENGINE], or run.py --list [engines|alone].
+"""Runs one end-to-end case. usage: run.py CASE LONGHAUL-PERF [ENGINE], or
+run.py --list [engines|alone].
 Exit status: 0 passed, 1 failed, 77 skipped for want of the capability it names."""
 
 import signal

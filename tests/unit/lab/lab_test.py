@@ -16,8 +16,8 @@ from unittest import mock
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[3] / 'scripts'))
 sys.dont_write_bytecode = True
-from lab import command_line, effects, emulator, lab, network, processes  # noqa: E402
-from lab import state, status, topology  # noqa: E402
+from lab import called, command_line, default_queue, effects, emulator, lab  # noqa: E402
+from lab import network, options, processes, state, status, topology  # noqa: E402
 from lab.effects import LinkEffects  # noqa: E402
 from lab.errors import LabError  # noqa: E402
 
@@ -85,11 +85,11 @@ class Effects(unittest.TestCase):
         links = effects.effects_of_options(TWO_PATHS, [
             ('rate', '2G'), ('link', 'east-west-2'), ('delay', '60ms'), ('forward', 'loss=1%'),
             ('at', '1s:both:down=2s')])
-        self.assertEqual('rate=2G,delay=25ms,queue=1bdp', links['east-west-1'].both)
+        self.assertEqual('rate=2G,delay=25ms', links['east-west-1'].both)
         self.assertEqual((), links['east-west-1'].at)
-        self.assertEqual(LinkEffects('rate=2G,delay=60ms,queue=1bdp', 'loss=1%', '',
+        self.assertEqual(LinkEffects('rate=2G,delay=60ms', 'loss=1%', '',
                                      ('1s:both:down=2s',)), links['east-west-2'])
-        self.assertEqual(['--both', 'rate=2G,delay=60ms,queue=1bdp', '--forward', 'loss=1%', '--at',
+        self.assertEqual(['--both', 'rate=2G,delay=60ms', '--forward', 'loss=1%', '--at',
                           '1s:both:down=2s'], links['east-west-2'].words())
 
     def test_effects_by_link_leave_the_others_alone(self):
@@ -100,37 +100,43 @@ class Effects(unittest.TestCase):
             effects.effects_by_link(TWO_PATHS, {'east-west': 'rate=1G'})
 
 
+class Queues(unittest.TestCase):
+    def filled(self, both, forward='', backward='', *at):
+        return default_queue.fill(LinkEffects(both, forward, backward, at))
+
+    def test_what_fits_rate_and_delay(self):
+        for both, queue in (('rate=1G,delay=25ms', ',queue=1bdp'),
+                            ('rate=1G,delay=0', ',queue=256K'),
+                            ('rate=1G,delay=0.0ms', ',queue=256K'),
+                            ('rate=1G', ',queue=256K'),
+                            ('rate=unlimited,delay=25ms', ''),
+                            ('loss=1%', ''),
+                            ('rate=1G,delay=0,queue=1bdp', '')):
+            self.assertEqual(LinkEffects(both + queue), self.filled(both))
+
+    def test_each_direction_has_its_own(self):
+        self.assertEqual(LinkEffects('rate=1G,delay=25ms', 'rate=unlimited', 'queue=1bdp'),
+                         self.filled('rate=1G,delay=25ms', 'rate=unlimited'))
+        self.assertEqual(LinkEffects('rate=1G,delay=25ms', 'queue=64K', 'queue=1bdp'),
+                         self.filled('rate=1G,delay=25ms', 'queue=64K'))
+
+    def test_a_schedule_may_take_rate_and_delay_away(self):
+        filled = self.filled('rate=1G,delay=25ms', '', 'queue=64K', '3s:both:rate=2G,loss=1%',
+                             '2000ms:both:rate=unlimited', '4s:forward:delay=0',
+                             '5s:both:queue=1M', '6s:both:rate=unlimited')
+        self.assertEqual(LinkEffects('rate=1G,delay=25ms', 'queue=1bdp', 'queue=64K', (
+            '2000ms:forward:rate=unlimited,queue=unlimited', '2000ms:backward:rate=unlimited',
+            '3s:forward:rate=2G,loss=1%,queue=1bdp', '3s:backward:rate=2G,loss=1%',
+            '4s:forward:delay=0,queue=256K', '5s:both:queue=1M', '6s:both:rate=unlimited')), filled)
+        self.assertEqual(('1s:both:down=2s', '2s:both:delay=0,queue=256K'), self.filled(
+            'rate=1G,delay=25ms', '', '', '2s:both:delay=0', '1s:both:down=2s').at)
+
+
 class InFolder(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory(prefix='longhaul-lab-test-')
         self.addCleanup(folder.cleanup)
         self.folder = Path(folder.name)
-
-
-class Scenarios(InFolder):
-    def made(self, text):
-        path = self.folder / 'given.json'
-        path.write_text(text)
-        return json.loads(emulator.scenario_for(TWO_PATHS, path, self.folder).read_text())
-
-    def test_the_interfaces_of_the_lab_are_put_in(self):
-        made = self.made('{"seed": 7, "links": [{"name": "east-west-2", "both": {"rate": "1G"}}]}')
-        self.assertEqual(7, made['seed'])
-        self.assertEqual({'name': 'east-west-2', 'a': 'w2', 'b': 'w3', 'both': {'rate': '1G'}},
-                         made['links'][0])
-        self.assertEqual({'name': 'east-west-1', 'a': 'w0', 'b': 'w1'}, made['links'][1])
-
-    def test_what_cannot_be_placed_is_refused(self):
-        for text, words in (('{', 'is no JSON'), ('[]', 'has no "links"'),
-                            ('{"links": [1]}', 'has no "links"'),
-                            ('{"links": [{}]}', 'has no "name"'),
-                            ('{"links": [{"name": "x"}]}', 'no link "x"'),
-                            ('{"links": [{"name": "east-west-1"}, {"name": "east-west-1"}]}',
-                             'twice')):
-            with self.assertRaisesRegex(LabError, words):
-                self.made(text)
-        with self.assertRaisesRegex(LabError, 'No such file'):
-            emulator.scenario_for(TWO_PATHS, self.folder / 'none', self.folder)
 
 
 class Children(InFolder):
@@ -187,14 +193,6 @@ class Children(InFolder):
         self.assertLess(time.monotonic() - start, 10)
         self.assertEqual(-signal.SIGKILL, child.wait())
 
-    def test_a_missing_program_comes_with_how_to_build_it(self):
-        with self.assertRaisesRegex(LabError, 'is no program; build one: meson setup.*ninja'):
-            emulator.find(self.folder / 'none')
-        with mock.patch.object(emulator, 'ROOT', self.folder), \
-                mock.patch.dict('os.environ', {'PATH': str(self.folder)}, clear=True), \
-                self.assertRaisesRegex(LabError, 'longhaul-wan is not built: meson setup.*ninja'):
-            emulator.find()
-
 
 class CommandLine(unittest.TestCase):
     def refused(self, *words):
@@ -213,6 +211,56 @@ class CommandLine(unittest.TestCase):
         self.assertIn('--mtu 100', self.refused('up', '--mtu', '100'))
         self.assertIn('exclude each other', self.refused('up', '--scenario', 'x', '--loss', '1%'))
         self.assertIn('cannot name a lab', self.refused('up', '--name', 'a-b'))
+
+    def test_an_empty_name_is_none(self):
+        with mock.patch('os.geteuid', return_value=0), mock.patch('shutil.which'):
+            for words in (['up'], ['run', 'east', 'true'], ['status'], ['down']):
+                self.assertIn('"" cannot name a lab',
+                              self.refused(words[0], '--name', '', *words[1:]))
+
+    def test_words_without_a_place_come_with_what_may_be_meant(self):
+        for words, says in (('status x', 'wan-lab status --name x'),
+                            ('down x', 'wan-lab down --name x'),
+                            ('up x', 'no topology "x"; .*--name'),
+                            ('up two-regions triangle', 'one topology at a time'),
+                            ('up triangle x', 'no topology "x"'),
+                            ('up --fast', '--fast is no option here: .*wan-lab up --help')):
+            self.assertRegex(self.refused(*words.split()), says)
+
+    def test_values_that_argparse_takes_for_something_else(self):
+        for words, says in (('--delay -25ms', '--delay -25ms is negative'),
+                            ('--delay=-25ms', '--delay -25ms is negative'),
+                            ('--seed -1', '--seed -1 is negative'),
+                            ('--loss 5 %', 'without the space, --loss 5%'),
+                            ('--rate 1 G --delay 25 ms', 'without the space, --rate 1G')):
+            self.assertIn(says, self.refused('up', *words.split()))
+        told = options.parsed(['run', 'east', 'x', '--delay', '-25', '--loss', '5', 's'])
+        self.assertEqual(['x', '--delay', '-25', '--loss', '5', 's'], told.words)
+
+    def test_help_is_no_wider_than_a_terminal(self):
+        for words in ([], ['up'], ['run'], ['status'], ['down']):
+            said = io.StringIO()
+            with contextlib.redirect_stdout(said), self.assertRaises(SystemExit), \
+                    mock.patch('sys.argv', ['scripts/wan-lab']), mock.patch('signal.signal'):
+                command_line.main([*words, '--help'])
+            self.assertEqual([], [line for line in said.getvalue().splitlines() if len(line) > 100])
+
+    def test_a_lab_in_the_place_of_a_region(self):
+        with mock.patch.object(state, 'names', return_value=['mine']), \
+                mock.patch('os.geteuid', return_value=0), mock.patch('shutil.which'):
+            self.assertIn('"mine" is a lab and no region: ', self.refused('run', 'mine', 'true'))
+
+    def test_a_remedy_can_be_pasted(self):
+        for called_as, sudo, says in (('scripts/wan-lab', '', 'scripts/wan-lab'),
+                                      ('wan-lab', '', './wan-lab'),
+                                      ('/a b/wan-lab', '', "'/a b/wan-lab'"),
+                                      ('./wan-lab', './wan-lab up', 'sudo ./wan-lab'),
+                                      ('./wan-lab', '/bin/bash', './wan-lab'),
+                                      ('lab_test.py', '', str(called.TOOL))):
+            with mock.patch('sys.argv', [called_as]), \
+                    mock.patch.dict('os.environ', {'SUDO_COMMAND': sudo}):
+                self.assertEqual(f'{says} down --name mine', called.down('mine'))
+                self.assertEqual(f'{says} down', called.down('default'))
 
     def test_without_root_nothing_is_tried(self):
         with mock.patch('os.geteuid', return_value=1000):
@@ -241,12 +289,12 @@ class States(InFolder):
         state.claim('mine')
 
     def test_one_that_is_not_there_is_named_beside_those_that_are(self):
-        with self.assertRaisesRegex(LabError, 'no lab named "a"; "wan-lab up" makes one'):
+        with self.assertRaisesRegex(LabError, 'no lab named "a"; ".*wan-lab up --name a" makes'):
             lab.load('a')
         state.claim('b')
-        with self.assertRaisesRegex(LabError, 'no lab named "a"; there are b'):
+        with self.assertRaisesRegex(LabError, 'no lab named "a"; there are b: .*--name'):
             lab.load('a')
-        with self.assertRaisesRegex(LabError, '"b" was not completed: "wan-lab down --name b"'):
+        with self.assertRaisesRegex(LabError, '"b" was not completed: ".*wan-lab down --name b"'):
             lab.load('b')
 
     def test_labs_of_a_process_that_ended_are_orphans(self):
@@ -275,30 +323,46 @@ class Status(unittest.TestCase):
         self.assertEqual(['0 s', '59 s', '1 min 1 s', '2 h 0 min'],
                          [status.spent(seconds) for seconds in (0.4, 59, 61, 7200)])
 
-    def told(self, running):
+    def test_interfaces_of_the_emulator_are_told_as_those_of_the_regions(self):
+        def told(text):
+            return status.in_lab_words(text, TWO_PATHS, 'mine')
+        self.assertRegex(told('at the other end of w2: ethtool -K IFACE tx off'),
+                         '^.*wan-lab run --name mine east ethtool -K to-west-2 tx off$')
+        self.assertEqual('error: the other end of to-east-1 in west has gone',
+                         told('error: interface w1 has gone'))
+
+    def told(self, running, scenario=None):
         return '\n'.join(status.lines({
             'name': 'mine', 'topology': 'two-regions', 'mtu': 1500, 'up_seconds': 65,
+            'scenario': scenario, 'remedy': 'start again: so',
             'emulator': {'running': running, 'binary': '/x/longhaul-wan', 'pid': 7,
                          'last_words': 'out of memory', 'sender_faults': [],
-                         'was_bottleneck': ['w0-w1 forward: 3 packets dropped']},
+                         'fate': 'killed, or crashed',
+                         'was_bottleneck': ['east-west forward: 3 packets dropped']},
             'regions': {'east': {'namespace': 'lhlab-mine-east', 'exists': running,
                                  'ipv4': '10.77.0.1', 'ipv6': 'fd77::1', 'processes': 2}},
             'links': [{'name': 'east-west', 'ends': ['east', 'west'],
                        'interfaces': ['to-west', 'to-east'], 'effects': '--both loss=1%',
-                       'counters': {'forward': {'offered': 1000, 'lost': 10, 'corrupted': 0},
+                       'counters': {'forward': {'offered': 1000, 'lost': 10, 'corrupted': 0,
+                                                 'late_max_ns': 1234567},
                                     'backward': {'offered': 0}}}]}))
 
     def test_a_living_lab(self):
         told = self.told(True)
         for words in ('lab mine: two-regions, up for 1 min 5 s', 'running, process 7',
-                      '2 processes', 'not the line, was the bottleneck: w0-w1 forward: 3',
-                      'east to west: offered 1,000, lost 10\n',
+                      '2 processes', 'not the line, was the bottleneck: east-west forward: 3',
+                      'east to west: offered 1,000, lost 10, late_max 1.235 ms\n',
                       'west to east: nothing yet', '--both loss=1%'):
             self.assertIn(words, told)
 
+    def test_a_scenario_is_named(self):
+        self.assertNotIn('scenario', self.told(True))
+        self.assertIn('\n  scenario: /x/s.json\n', self.told(True, '/x/s.json'))
+
     def test_a_dead_one_says_its_last_words_and_what_to_do(self):
         told = self.told(False)
-        for words in ('DEAD', 'out of memory', 'wan-lab down --name mine', 'east GONE'):
+        for words in ('DEAD (killed, or crashed), so nothing passes; start again: so',
+                      'out of memory', ' GONE; start again: so'):
             self.assertIn(words, told)
 
 
