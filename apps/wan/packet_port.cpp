@@ -40,8 +40,8 @@ class PacketPort : public Port {
     return ring_.receive(clocks, frames);
   }
 
-  std::size_t send(std::span<const std::span<const std::byte>> frames) override {
-    std::size_t failed = 0;
+  void send(std::span<const std::span<const std::byte>> frames,
+            std::span<SendFate> fates) override {
     while (!frames.empty()) {
       const std::size_t count = std::min(frames.size(), kBurst);
       for (std::size_t i = 0; i < count; ++i) {
@@ -54,10 +54,11 @@ class PacketPort : public Port {
       const int sent =
           ::sendmmsg(fd_.get(), messages_.data(), static_cast<unsigned>(count), MSG_DONTWAIT);
       // An error concerns the first one that was not sent; a line does not wait for it.
-      if (sent < 0) ++failed;
-      frames = frames.subspan(sent < 0 ? 1 : static_cast<std::size_t>(sent));
+      const std::size_t done = sent < 0 ? 1 : static_cast<std::size_t>(sent);
+      std::fill_n(fates.begin(), done, sent < 0 ? SendFate::refused : SendFate::taken);
+      frames = frames.subspan(done);
+      fates = fates.subspan(done);
     }
-    return failed;
   }
 
   std::uint64_t kernel_dropped() override {

@@ -43,12 +43,12 @@ class TapPort : public Port {
     return count;
   }
 
-  std::size_t send(std::span<const std::span<const std::byte>> frames) override {
-    std::size_t failed = 0;
-    for (const auto& frame : frames) {
-      if (::write(fd_.get(), frame.data(), frame.size()) < 0) ++failed;
+  void send(std::span<const std::span<const std::byte>> frames,
+            std::span<SendFate> fates) override {
+    for (std::size_t i = 0; i < frames.size(); ++i) {
+      const bool taken = ::write(fd_.get(), frames[i].data(), frames[i].size()) >= 0;
+      fates[i] = taken ? SendFate::taken : SendFate::refused;
     }
-    return failed;
   }
 
   std::uint64_t kernel_dropped() override {
