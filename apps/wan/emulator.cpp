@@ -22,8 +22,9 @@ constexpr Duration kQuantum = std::chrono::microseconds(50);
 constexpr Duration kPatienceMax = std::chrono::microseconds(500);
 // After so long without a frame the thread sleeps until one comes.
 constexpr Duration kIdle = std::chrono::milliseconds(2);
-// Neither signals nor vanished interfaces are looked for more often while frames flow.
 constexpr Duration kSignalInterval = std::chrono::milliseconds(20);
+// Of an interface that is down already the kernel does not say that it has gone.
+constexpr Duration kInterfaceInterval = std::chrono::milliseconds(100);
 
 /// Links differ in their randomness, and one seed gives them all. No multiple of the generator's
 /// own step: its sequences would be one, shifted.
@@ -46,6 +47,10 @@ double cpu_seconds() {
   timespec time{};
   ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
   return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
+}
+
+double seconds_since(Timestamp start, Timestamp now) noexcept {
+  return std::chrono::duration<double>(now - start).count();
 }
 
 timespec to_timespec(Duration duration) {
@@ -98,7 +103,8 @@ void Emulator::start() {
   }
 }
 
-Result<void> Emulator::run(InterruptWatch& interrupts, const std::function<void()>& look) {
+Result<void> Emulator::run(InterruptWatch& interrupts, const std::function<void()>& look,
+                           const std::function<void(const Event&)>& tell) {
   const Timestamp end = duration_ ? start_ + *duration_ : kNever;
   const bool looks = interval_ > Duration{0};
   Timestamp next_look = looks ? start_ + interval_ : kNever;
@@ -111,13 +117,18 @@ Result<void> Emulator::run(InterruptWatch& interrupts, const std::function<void(
       next_signal_check = clocks.now + kSignalInterval;
     }
     const bool busy = serve(clocks);
+    // What takes time comes after: a frame that arrives between the clock and `serve` would count
+    // as earlier than it was.
+    if (clocks.now >= next_interface_look_) {
+      if (auto looked = look_at_interfaces(clocks.now, tell); !looked) return looked;
+    }
     if (clocks.now >= next_look) {
       look();
       next_look = std::max(next_look + interval_, clocks.now);
     }
     if (busy) continue;
     const Timestamp until = next_event(end, next_look);
-    if (auto waited = wait(clocks.now, until, interrupts); !waited) return waited;
+    wait(clocks.now, until, interrupts);
   }
 }
 
@@ -137,7 +148,7 @@ bool Emulator::serve(const Clocks& clocks) {
 }
 
 Timestamp Emulator::next_event(Timestamp end, Timestamp next_look) const noexcept {
-  Timestamp next = std::min(end, next_look);
+  Timestamp next = std::min({end, next_look, next_interface_look_});
   for (const LinkAtWork& link : links_) {
     for (const auto& lane : link.lanes)
       next = std::min({next, lane->first_due(), lane->next_change()});
@@ -145,30 +156,43 @@ Timestamp Emulator::next_event(Timestamp end, Timestamp next_look) const noexcep
   return next;
 }
 
-Result<void> Emulator::wait(Timestamp now, Timestamp until, InterruptWatch& interrupts) {
-  if (now - latest_frame_ > kIdle) return wait_for_frames(now, until, interrupts);
+void Emulator::wait(Timestamp now, Timestamp until, InterruptWatch& interrupts) {
+  if (now - latest_frame_ > kIdle) {
+    wait_for_frames(now, until, interrupts);
+    return;
+  }
   Duration patience = kPatienceMax;
   for (const LinkAtWork& link : links_) {
     for (const auto& lane : link.lanes) patience = std::min(patience, lane->patience());
   }
   // Never less than the quantum, never longer than frames may wait.
   sleep_until(std::max(now + kQuantum, std::min(until, now + patience)));
-  return {};
 }
 
-Result<void> Emulator::wait_for_frames(Timestamp now, Timestamp until, InterruptWatch& interrupts) {
+void Emulator::wait_for_frames(Timestamp now, Timestamp until, InterruptWatch& interrupts) {
   std::vector<pollfd> fds{{interrupts.fd(), POLLIN, 0}};
   for (const LinkAtWork& link : links_) {
     for (const auto& port : link.ports) fds.push_back({port->fd(), POLLIN, 0});
   }
-  const timespec timeout = to_timespec(until == kNever ? std::chrono::hours(1) : until - now);
+  const timespec timeout = to_timespec(until - now);
   ::ppoll(fds.data(), fds.size(), &timeout, nullptr);
-  std::size_t at = 1;
-  for (const LinkAtWork& link : links_) {
-    for (const auto& port : link.ports) {
-      const bool failed = (fds[at++].revents & (POLLERR | POLLHUP | POLLNVAL)) != 0;
-      if (!failed) continue;
-      if (auto checked = port->check(); !checked) return checked;
+  const bool failed = std::any_of(fds.begin(), fds.end(), [](const pollfd& fd) {
+    return (fd.revents & (POLLERR | POLLHUP | POLLNVAL)) != 0;
+  });
+  if (failed) next_interface_look_ = now;
+}
+
+Result<void> Emulator::look_at_interfaces(Timestamp now,
+                                          const std::function<void(const Event&)>& tell) {
+  next_interface_look_ = now + kInterfaceInterval;
+  for (LinkAtWork& link : links_) {
+    for (std::size_t i = 0; i < link.ports.size(); ++i) {
+      const auto state = link.ports[i]->look();
+      if (!state) return tl::unexpected(state.error());
+      std::string what = link.watches[i].changed(link.ports[i]->name(), *state, now);
+      if (what.empty()) continue;
+      events_.push_back({seconds_since(start_, now), link.plan.name, {}, std::move(what)});
+      tell(events_.back());
     }
   }
   return {};
@@ -177,7 +201,7 @@ Result<void> Emulator::wait_for_frames(Timestamp now, Timestamp until, Interrupt
 Report Emulator::report() {
   Report report;
   report.seed = seed_;
-  report.seconds = std::chrono::duration<double>(monotonic_now() - start_).count();
+  report.seconds = seconds_since(start_, monotonic_now());
   report.cpu_seconds = cpu_seconds();
   report.buffer_bytes = pool_->bytes();
   report.host_backlog_dropped = backlog_dropped() - backlog_dropped_at_start_;
@@ -187,6 +211,7 @@ Report Emulator::report() {
                             link.plan.b,
                             {link.lanes[0]->stats(), link.lanes[1]->stats()}});
   }
+  report.events = events_;
   return report;
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "apps/common/interrupt.hpp"
+#include "apps/wan/interface_watch.hpp"
 #include "apps/wan/lane.hpp"
 #include "apps/wan/options.hpp"
 #include "apps/wan/packet_pool.hpp"
@@ -26,22 +27,26 @@ class Emulator {
 
   /// The moment schedules count from; call once, before `run`.
   void start();
-  /// Until a signal or the end of the duration. `look` is called each interval.
-  Result<void> run(InterruptWatch& interrupts, const std::function<void()>& look);
+  /// Until a signal or the end of the duration. `look` is called each interval, `tell` when
+  /// something happens.
+  Result<void> run(InterruptWatch& interrupts, const std::function<void()>& look,
+                   const std::function<void(const Event&)>& tell);
   Report report();
 
  private:
   struct LinkAtWork {
     LinkPlan plan;
     std::array<std::unique_ptr<Port>, 2> ports;  // a, b
+    std::array<InterfaceWatch, 2> watches;       // of those
     std::array<std::unique_ptr<Lane>, 2> lanes;  // forward, backward
   };
 
   Emulator() = default;
   bool serve(const Clocks& clocks);
   Timestamp next_event(Timestamp end, Timestamp next_look) const noexcept;
-  Result<void> wait(Timestamp now, Timestamp until, InterruptWatch& interrupts);
-  Result<void> wait_for_frames(Timestamp now, Timestamp until, InterruptWatch& interrupts);
+  void wait(Timestamp now, Timestamp until, InterruptWatch& interrupts);
+  void wait_for_frames(Timestamp now, Timestamp until, InterruptWatch& interrupts);
+  Result<void> look_at_interfaces(Timestamp now, const std::function<void(const Event&)>& tell);
 
   std::uint64_t seed_ = 0;
   Duration interval_{0};
@@ -50,6 +55,8 @@ class Emulator {
   std::vector<LinkAtWork> links_;
   Timestamp start_{};
   Timestamp latest_frame_{};
+  Timestamp next_interface_look_{};
+  std::vector<Event> events_;
   std::uint64_t backlog_dropped_at_start_ = 0;
 };
 

@@ -107,8 +107,8 @@ std::size_t Lane::deliver(Timestamp now) {
 
 void Lane::count_sent(const Packet& packet, SendFate fate, Timestamp now) noexcept {
   constexpr std::uint64_t kLate = 1'000'000;
-  if (fate == SendFate::refused) {
-    ++stats_.send_failed;
+  if (fate != SendFate::taken) {
+    ++(fate == SendFate::interface_down ? stats_.interface_down : stats_.send_failed);
     return;
   }
   ++stats_.sent;

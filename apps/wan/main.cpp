@@ -125,7 +125,8 @@ Result<void> run(Options options) {
     show_json(options.json, now);
     before = std::move(now);
   };
-  auto ended = emulator->run(*interrupts, look);
+  const auto tell = [](const Event& event) { print(stderr, event_text(event)); };
+  auto ended = emulator->run(*interrupts, look, tell);
   const Report report = emulator->report();
   print(people, summary_text(report));
   if (!options.json.empty()) {

@@ -54,8 +54,9 @@ class PacketPort : public Port {
       const int sent =
           ::sendmmsg(fd_.get(), messages_.data(), static_cast<unsigned>(count), MSG_DONTWAIT);
       // An error concerns the first one that was not sent; a line does not wait for it.
+      const SendFate fate = sent < 0 ? fate_of_failure(errno) : SendFate::taken;
       const std::size_t done = sent < 0 ? 1 : static_cast<std::size_t>(sent);
-      std::fill_n(fates.begin(), done, sent < 0 ? SendFate::refused : SendFate::taken);
+      std::fill_n(fates.begin(), done, fate);
       frames = frames.subspan(done);
       fates = fates.subspan(done);
     }
@@ -72,17 +73,22 @@ class PacketPort : public Port {
 
   int fd() const noexcept override { return fd_.get(); }
 
-  Result<void> check() override {
+  Result<InterfaceState> look() override {
     int error = 0;
     socklen_t length = sizeof error;
     ::getsockopt(fd_.get(), SOL_SOCKET, SO_ERROR, &error, &length);
-    std::array<char, IF_NAMESIZE> name{};
-    if (::if_indextoname(static_cast<unsigned>(index_), name.data()) != nullptr) return {};
+    if (const auto state = state_of(index_)) return *state;
     return fail(ErrorCode::closed,
-                fmt::format("interface {} has gone; start again when it is back", this->name()));
+                fmt::format("interface {} has gone; start again when it is back", name()));
   }
 
  private:
+  /// Without its other end an interface refuses as one does that is overrun.
+  SendFate fate_of_failure(int os_error) const noexcept {
+    const bool down = os_error == ENETDOWN || state_of(index_) != InterfaceState::up;
+    return down ? SendFate::interface_down : SendFate::refused;
+  }
+
   FileDescriptor lock_;
   OffloadsOff offloads_;
   FileDescriptor fd_;

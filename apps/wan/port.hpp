@@ -8,6 +8,7 @@
 #include <string>
 
 #include "apps/wan/clocks.hpp"
+#include "apps/wan/interface.hpp"
 #include "longhaul/result.hpp"
 #include "longhaul/time.hpp"
 
@@ -24,7 +25,7 @@ struct ReceivedFrame {
 };
 
 /// What became of a frame that was to leave.
-enum class SendFate : std::uint8_t { taken, refused };
+enum class SendFate : std::uint8_t { taken, refused, interface_down };
 
 /// One end of a link. One call per burst.
 class Port {
@@ -39,8 +40,8 @@ class Port {
   virtual std::uint64_t kernel_dropped() = 0;
   /// Readable when frames wait.
   virtual int fd() const noexcept = 0;
-  /// After an error of the descriptor: why this end is of no use any more, or nothing.
-  virtual Result<void> check() = 0;
+  /// How the interface is now; an error if it has gone. Takes an error off the descriptor.
+  virtual Result<InterfaceState> look() = 0;
 
   const std::string& name() const noexcept { return name_; }
   /// Largest packet behind the Ethernet header.

@@ -8,6 +8,8 @@
 #include <deque>
 #include <vector>
 
+#include "apps/wan/interface_watch.hpp"
+
 namespace longhaul::apps::wan {
 namespace {
 
@@ -34,7 +36,7 @@ class FakePort : public Port {
   }
   std::uint64_t kernel_dropped() override { return 0; }
   int fd() const noexcept override { return -1; }
-  Result<void> check() override { return {}; }
+  Result<InterfaceState> look() override { return InterfaceState::up; }
 
   std::size_t waiting = 0;
   std::deque<SendFate> fates_to_give;
@@ -54,13 +56,33 @@ TEST(Lane, CountsAsSentOnlyWhatTheInterfaceTook) {
   from.waiting = 4;
   ASSERT_EQ(lane.receive({start, 0}), 4u);
   using enum SendFate;
-  to.fates_to_give = {refused, taken, refused, refused};
+  to.fates_to_give = {refused, taken, interface_down, refused};
   EXPECT_EQ(lane.deliver(start + 5ms), 4u);
   const EmulatorStats stats = lane.stats().emulator;
   EXPECT_EQ(stats.sent, 1u);
   EXPECT_EQ(stats.sent_bytes, 100u);
-  EXPECT_EQ(stats.send_failed, 3u);
+  EXPECT_EQ(stats.send_failed, 2u);
+  EXPECT_EQ(stats.interface_down, 1u);
   EXPECT_EQ(stats.late_over_1ms, 1u);
+}
+
+TEST(InterfaceWatch, SaysEachChangeOnce) {
+  InterfaceWatch watch;
+  using enum InterfaceState;
+  EXPECT_EQ(watch.changed("w1", up, Timestamp{} + 1s), "");
+  EXPECT_EQ(watch.changed("w1", down, Timestamp{} + 2s), "w1 is down");
+  EXPECT_EQ(watch.changed("w1", down, Timestamp{} + 3s), "");
+  EXPECT_EQ(watch.changed("w1", up, Timestamp{} + 4s), "w1 is up again");
+}
+
+TEST(InterfaceWatch, WaitsForACarrier) {
+  InterfaceWatch watch;
+  using enum InterfaceState;
+  EXPECT_EQ(watch.changed("w1", no_carrier, Timestamp{} + 1s), "");
+  EXPECT_EQ(watch.changed("w1", up, Timestamp{} + 2s), "");
+  EXPECT_EQ(watch.changed("w1", no_carrier, Timestamp{} + 3s), "");
+  EXPECT_NE(watch.changed("w1", no_carrier, Timestamp{} + 5s).find("no carrier"),
+            std::string::npos);
 }
 
 }  // namespace
