@@ -14,11 +14,15 @@ struct Clocks {
   std::int64_t realtime_ns = 0;
 
   static Clocks read() noexcept;
-  /// A stamp on the monotonic clock; one from the future counts as now.
+  /// A stamp on the monotonic clock. One from the future came after the look; one from far in it
+  /// tells of a wall clock that was set back, and counts as now.
   Timestamp of_stamp(std::int64_t stamp_ns) const noexcept {
-    const std::int64_t age = realtime_ns - stamp_ns;
-    return age > 0 ? now - Duration{age} : now;
+    const Duration age{realtime_ns - stamp_ns};
+    return age > -kLookLasts ? now - age : now;
   }
+
+ private:
+  static constexpr Duration kLookLasts = std::chrono::milliseconds(20);
 };
 
 Timestamp monotonic_now() noexcept;

@@ -136,6 +136,7 @@ TEST(PacketPool, StopsAtItsBoundAndTakesTheLastOneFirst) {
 TEST(Clocks, AStampIsAsOldAsTheWallClockSays) {
   const Clocks clocks{Timestamp{} + 100s, 5'000'000'000};
   EXPECT_EQ(clocks.of_stamp(4'999'000'000), Timestamp{} + 100s - 1ms);
+  EXPECT_EQ(clocks.of_stamp(5'000'060'000), clocks.now + 60us);
   EXPECT_EQ(clocks.of_stamp(6'000'000'000), clocks.now);
 }
 
