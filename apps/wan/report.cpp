@@ -14,6 +14,9 @@ namespace {
 constexpr std::array<std::string_view, 2> kDirections{"forward", "backward"};
 // The promise is a 99th percentile below a millisecond.
 constexpr std::uint64_t kLateShare = 100;
+// A share of fewer packets than this says nothing, unless so many of them were late.
+constexpr std::uint64_t kJudgedPackets = 100;
+constexpr std::uint64_t kJudgedLate = 20;
 
 /// What happened to packets between two looks, in words; empty if nothing but delivery.
 std::string incidents(const DirectionStats& before, const DirectionStats& now) {
@@ -23,6 +26,11 @@ std::string incidents(const DirectionStats& before, const DirectionStats& now) {
     if (counter.told && more > 0) text += fmt::format("  {} {}", counter.name, more);
   }
   return text;
+}
+
+bool late_too_often(const EmulatorStats& stats) {
+  const bool enough = stats.sent >= kJudgedPackets || stats.late_over_1ms >= kJudgedLate;
+  return enough && stats.late_over_1ms * kLateShare > stats.sent;
 }
 
 void add_reason(std::vector<std::string>& reasons, std::string_view where, std::uint64_t count,
@@ -44,7 +52,7 @@ std::vector<std::string> reasons_of_bottleneck(const Report& report) {
                  "packets dropped for want of memory; give --buffer more");
       add_reason(reasons, where, stats.send_failed,
                  "packets refused by the interface they leave by");
-      if (stats.late_over_1ms * kLateShare > stats.sent) {
+      if (late_too_often(stats)) {
         add_reason(reasons, where, stats.late_over_1ms,
                    fmt::format("of {} packets sent more than 1 ms late", stats.sent));
       }

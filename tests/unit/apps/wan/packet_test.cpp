@@ -140,6 +140,24 @@ TEST(Clocks, AStampIsAsOldAsTheWallClockSays) {
   EXPECT_EQ(clocks.of_stamp(6'000'000'000), clocks.now);
 }
 
+TEST(Report, JudgesLatenessByEnoughPackets) {
+  Report report;
+  report.links.push_back({"a-b", "a", "b", {}});
+  EmulatorStats& stats = report.links[0].directions[0].emulator;
+  const auto judged = [&](std::uint64_t late, std::uint64_t sent) {
+    stats.late_over_1ms = late;
+    stats.sent = sent;
+    return !reasons_of_bottleneck(report).empty();
+  };
+  EXPECT_FALSE(judged(1, 5));
+  EXPECT_FALSE(judged(19, 99));
+  EXPECT_TRUE(judged(20, 99));
+  EXPECT_TRUE(judged(2, 100));
+  EXPECT_FALSE(judged(1, 100));
+  stats.buffer_dropped = 1;
+  EXPECT_TRUE(judged(0, 5));
+}
+
 TEST(Report, NamesTheEmulatorAsTheBottleneckOnlyWhenItIs) {
   Report report;
   report.links.push_back({"a-b", "a", "b", {}});
