@@ -78,6 +78,17 @@ Result<void> write_json(const std::string& path, const std::string& text) {
   return file->commit();
 }
 
+/// Before an interface is touched; what is written at the end is known to be writable now.
+Result<void> check_outputs(const Options& options) {
+  if (!options.json.empty() && options.json != "-") {
+    const auto file = OutputFile::create(options.json, 0);
+    if (!file)
+      return fail(file.error().code, "--json: " + file.error().context, file.error().os_error);
+  }
+  if (options.pidfile.empty()) return {};
+  return PidFile::check(options.pidfile);
+}
+
 Result<void> run(Options options) {
   if (!options.scenario.empty()) {
     if (auto read = read_scenario(options.scenario, options); !read) return read;
@@ -89,6 +100,7 @@ Result<void> run(Options options) {
       plans.error().context = printable(options.scenario) + ": " + plans.error().context;
     return tl::unexpected(std::move(plans.error()));
   }
+  if (auto checked = check_outputs(options); !checked) return checked;
   auto interrupts = InterruptWatch::create();
   if (!interrupts) return tl::unexpected(std::move(interrupts.error()));
   std::vector<std::string> notes;

@@ -34,6 +34,21 @@ def bad_input_gets_one_line(lab):
 
 
 @harness.case
+def output_that_cannot_be_is_refused_before_anything_is_touched(lab):
+    nowhere = lab.folder / 'nowhere'
+    for flag in ('--json', '--pidfile'):
+        for path, words in ((nowhere / 'x', ('check the path',)), (lab.folder, ())):
+            done = quiet(*lab.inside(lab.middle, lab.wan, '--link', 'w0:w1', '--duration', '100ms',
+                                     flag, path), check=False)
+            harness.expect(done.returncode == 1 and not done.stdout,
+                           f'{flag} {path}: status {done.returncode}, {done.stdout}')
+            says(done.stderr, str(path), *words)
+    says(lab.refused('--link', 'w0:w1', '--json', nowhere / 'x'), '--json', 'No such file')
+    left = list(lab.folder.iterdir())
+    harness.expect(not left, f'something was left: {left}')
+
+
+@harness.case
 def scenario_with_an_unknown_key_is_refused(lab):
     path = lab.folder / 'scenario.json'
     good = {'links': [{'a': 'w0', 'b': 'w1', 'both': {'delay': '5ms', 'loss': 0.01}}]}
