@@ -10,6 +10,7 @@
 #include <fstream>
 
 #include "apps/wan/frame.hpp"
+#include "apps/wan/plan_events.hpp"
 
 namespace longhaul::apps::wan {
 
@@ -47,10 +48,6 @@ double cpu_seconds() {
   timespec time{};
   ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
   return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
-}
-
-double seconds_since(Timestamp start, Timestamp now) noexcept {
-  return std::chrono::duration<double>(now - start).count();
 }
 
 timespec to_timespec(Duration duration) {
@@ -94,6 +91,7 @@ Result<Emulator> Emulator::open(const Options& options, std::vector<LinkPlan> pl
 void Emulator::start() {
   start_ = monotonic_now();
   backlog_dropped_at_start_ = backlog_dropped();
+  plan_events();
   std::size_t lane = 0;
   for (LinkAtWork& link : links_) {
     for (std::size_t i = 0; i < 2; ++i) {
@@ -103,8 +101,30 @@ void Emulator::start() {
   }
 }
 
+void Emulator::plan_events() {
+  for (const LinkAtWork& link : links_) {
+    for (const PlannedEvent& event : link.plan.events) {
+      planned_.push_back(
+          {event.at, link.plan.name, std::string(direction_name(event.direction)), event.what});
+    }
+  }
+  std::stable_sort(planned_.begin(), planned_.end(),
+                   [](const auto& left, const auto& right) { return left.at < right.at; });
+}
+
+Timestamp Emulator::next_planned() const noexcept {
+  return next_planned_ < planned_.size() ? start_ + planned_[next_planned_].at : kNever;
+}
+
+void Emulator::tell_planned(Timestamp now, const Tell& tell) {
+  for (; next_planned() <= now; ++next_planned_) {
+    events_.push_back(planned_[next_planned_]);
+    tell(events_.back());
+  }
+}
+
 Result<void> Emulator::run(InterruptWatch& interrupts, const std::function<void()>& look,
-                           const std::function<void(const Event&)>& tell) {
+                           const Tell& tell) {
   const Timestamp end = duration_ ? start_ + *duration_ : kNever;
   const bool looks = interval_ > Duration{0};
   Timestamp next_look = looks ? start_ + interval_ : kNever;
@@ -119,6 +139,7 @@ Result<void> Emulator::run(InterruptWatch& interrupts, const std::function<void(
     const bool busy = serve(clocks);
     // What takes time comes after: a frame that arrives between the clock and `serve` would count
     // as earlier than it was.
+    tell_planned(clocks.now, tell);
     if (clocks.now >= next_interface_look_) {
       if (auto looked = look_at_interfaces(clocks.now, tell); !looked) return looked;
     }
@@ -148,7 +169,7 @@ bool Emulator::serve(const Clocks& clocks) {
 }
 
 Timestamp Emulator::next_event(Timestamp end, Timestamp next_look) const noexcept {
-  Timestamp next = std::min({end, next_look, next_interface_look_});
+  Timestamp next = std::min({end, next_look, next_interface_look_, next_planned()});
   for (const LinkAtWork& link : links_) {
     for (const auto& lane : link.lanes)
       next = std::min({next, lane->first_due(), lane->next_change()});
@@ -182,8 +203,7 @@ void Emulator::wait_for_frames(Timestamp now, Timestamp until, InterruptWatch& i
   if (failed) next_interface_look_ = now;
 }
 
-Result<void> Emulator::look_at_interfaces(Timestamp now,
-                                          const std::function<void(const Event&)>& tell) {
+Result<void> Emulator::look_at_interfaces(Timestamp now, const Tell& tell) {
   next_interface_look_ = now + kInterfaceInterval;
   for (LinkAtWork& link : links_) {
     for (std::size_t i = 0; i < link.ports.size(); ++i) {
@@ -191,7 +211,7 @@ Result<void> Emulator::look_at_interfaces(Timestamp now,
       if (!state) return tl::unexpected(state.error());
       std::string what = link.watches[i].changed(link.ports[i]->name(), *state, now);
       if (what.empty()) continue;
-      events_.push_back({seconds_since(start_, now), link.plan.name, {}, std::move(what)});
+      events_.push_back({now - start_, link.plan.name, {}, std::move(what)});
       tell(events_.back());
     }
   }
@@ -201,7 +221,7 @@ Result<void> Emulator::look_at_interfaces(Timestamp now,
 Report Emulator::report() {
   Report report;
   report.seed = seed_;
-  report.seconds = seconds_since(start_, monotonic_now());
+  report.seconds = std::chrono::duration<double>(monotonic_now() - start_).count();
   report.cpu_seconds = cpu_seconds();
   report.buffer_bytes = pool_->bytes();
   report.host_backlog_dropped = backlog_dropped() - backlog_dropped_at_start_;

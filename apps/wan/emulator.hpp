@@ -21,6 +21,8 @@ namespace longhaul::apps::wan {
 /// All links of the process and the loop of the one thread that serves them.
 class Emulator {
  public:
+  using Tell = std::function<void(const Event&)>;
+
   /// Opens every interface; `notes` gets what was changed about them.
   static Result<Emulator> open(const Options& options, std::vector<LinkPlan> plans,
                                std::vector<std::string>& notes);
@@ -29,8 +31,7 @@ class Emulator {
   void start();
   /// Until a signal or the end of the duration. `look` is called each interval, `tell` when
   /// something happens.
-  Result<void> run(InterruptWatch& interrupts, const std::function<void()>& look,
-                   const std::function<void(const Event&)>& tell);
+  Result<void> run(InterruptWatch& interrupts, const std::function<void()>& look, const Tell& tell);
   Report report();
 
  private:
@@ -46,7 +47,10 @@ class Emulator {
   Timestamp next_event(Timestamp end, Timestamp next_look) const noexcept;
   void wait(Timestamp now, Timestamp until, InterruptWatch& interrupts);
   void wait_for_frames(Timestamp now, Timestamp until, InterruptWatch& interrupts);
-  Result<void> look_at_interfaces(Timestamp now, const std::function<void(const Event&)>& tell);
+  Result<void> look_at_interfaces(Timestamp now, const Tell& tell);
+  void plan_events();
+  void tell_planned(Timestamp now, const Tell& tell);
+  Timestamp next_planned() const noexcept;
 
   std::uint64_t seed_ = 0;
   Duration interval_{0};
@@ -56,7 +60,9 @@ class Emulator {
   Timestamp start_{};
   Timestamp latest_frame_{};
   Timestamp next_interface_look_{};
-  std::vector<Event> events_;
+  std::vector<Event> planned_;  // of all links, in order of time
+  std::size_t next_planned_ = 0;
+  std::vector<Event> events_;  // told
   std::uint64_t backlog_dropped_at_start_ = 0;
 };
 

@@ -9,6 +9,7 @@
 
 #include "apps/common/printable.hpp"
 #include "apps/common/units.hpp"
+#include "apps/wan/plan_events.hpp"
 
 namespace longhaul::apps::wan {
 
@@ -38,15 +39,11 @@ bool concerns(Direction direction, std::size_t which) {
   return direction == Direction::both || (direction == Direction::forward) == (which == 0);
 }
 
-/// Effects of a moment; `down` becomes a span, it is over by itself.
-Result<void> advance(Effects& effects, const EffectList& list, Duration at,
-                     std::vector<netmodel::DownTime>& downs) {
-  if (auto applied = apply_effects(effects, list); !applied) return applied;
-  if (effects.down > Duration{0}) {
-    downs.push_back({Timestamp{} + at, Timestamp{} + at + effects.down});
-    effects.down = Duration{0};
-  }
-  return {};
+/// The `down` of a moment becomes a span; it is over by itself.
+void take_down(Effects& effects, Duration at, std::vector<netmodel::DownTime>& downs) {
+  if (effects.down == Duration{0}) return;
+  downs.push_back({Timestamp{} + at, Timestamp{} + at + effects.down});
+  effects.down = Duration{0};
 }
 
 Result<void> add_stage(DirectionPlan& plan, const Effects& effects, Duration at) {
@@ -67,9 +64,9 @@ Result<DirectionPlan> plan_direction(const LinkRequest& request, std::size_t whi
   Effects effects;
   std::vector<netmodel::DownTime> downs;
   const EffectList& own = which == 0 ? request.forward : request.backward;
-  if (auto set = advance(effects, request.both, {}, downs); !set)
-    return within("both", set.error());
-  if (auto set = advance(effects, own, {}, downs); !set) return within(kNames[which], set.error());
+  if (auto set = apply_effects(effects, request.both); !set) return within("both", set.error());
+  if (auto set = apply_effects(effects, own); !set) return within(kNames[which], set.error());
+  take_down(effects, {}, downs);
   if (auto added = add_stage(plan, effects, {}); !added)
     return within(kNames[which], added.error());
   std::vector<ScheduledEffects> schedule = request.schedule;
@@ -79,8 +76,8 @@ Result<DirectionPlan> plan_direction(const LinkRequest& request, std::size_t whi
     if (!concerns(change.direction, which)) continue;
     const std::string where =
         fmt::format("at {} ms, {}", change.at.count() / 1'000'000, kNames[which]);
-    if (auto set = advance(effects, change.effects, change.at, downs); !set)
-      return within(where, set.error());
+    if (auto set = apply_effects(effects, change.effects); !set) return within(where, set.error());
+    take_down(effects, change.at, downs);
     if (auto added = add_stage(plan, effects, change.at); !added)
       return within(where, added.error());
   }
@@ -132,7 +129,7 @@ Result<LinkRequest> parse_link(std::string_view text) {
 }
 
 Result<LinkPlan> plan_link(const LinkRequest& request) {
-  LinkPlan plan{request.name, request.a, request.b, {}};
+  LinkPlan plan{request.name, request.a, request.b, {}, {}};
   for (const std::string* name : {&request.a, &request.b}) {
     if (auto checked = check_interface(*name); !checked)
       return within(request.name, checked.error());
@@ -142,6 +139,7 @@ Result<LinkPlan> plan_link(const LinkRequest& request) {
     if (!direction) return within(request.name, direction.error());
     plan.directions[which] = std::move(*direction);
   }
+  plan.events = planned_events(request);
   return plan;
 }
 

@@ -51,11 +51,19 @@ struct DirectionPlan {
   std::vector<Stage> stages;
 };
 
+/// What people are told at a moment after the start.
+struct PlannedEvent {
+  Duration at{0};
+  Direction direction = Direction::both;
+  std::string what;
+};
+
 struct LinkPlan {
   std::string name;
   std::string a;
   std::string b;
   std::array<DirectionPlan, 2> directions;  ///< forward, backward
+  std::vector<PlannedEvent> events;
 };
 
 /// Checks everything that can be known before an interface is opened.

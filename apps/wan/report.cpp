@@ -28,6 +28,10 @@ std::string incidents(const DirectionStats& before, const DirectionStats& now) {
   return text;
 }
 
+double seconds_of(const Event& event) {
+  return std::chrono::duration<double>(event.at).count();
+}
+
 bool late_too_often(const EmulatorStats& stats) {
   const bool enough = stats.sent >= kJudgedPackets || stats.late_over_1ms >= kJudgedLate;
   return enough && stats.late_over_1ms * kLateShare > stats.sent;
@@ -82,7 +86,8 @@ std::vector<std::string> faults_of_senders(const Report& report) {
 
 std::string event_text(const Event& event) {
   const std::string direction = event.direction.empty() ? "" : " " + event.direction;
-  return fmt::format("[{:7.1f} s] {}{}: {}\n", event.seconds, event.link, direction, event.what);
+  return fmt::format("[{:7.1f} s] {}{}: {}\n", seconds_of(event), event.link, direction,
+                     event.what);
 }
 
 std::string interval_text(const Report& before, const Report& now) {
@@ -136,7 +141,7 @@ std::string json_text(const Report& report) {
   }
   nlohmann::ordered_json events = nlohmann::ordered_json::array();
   for (const Event& event : report.events) {
-    nlohmann::ordered_json entry{{"seconds", event.seconds}, {"link", event.link}};
+    nlohmann::ordered_json entry{{"seconds", seconds_of(event)}, {"link", event.link}};
     if (!event.direction.empty()) entry["direction"] = event.direction;
     entry["what"] = event.what;
     events.push_back(std::move(entry));

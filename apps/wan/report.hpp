@@ -12,7 +12,7 @@ namespace longhaul::apps::wan {
 
 /// Something that happened to a link and not to a packet.
 struct Event {
-  double seconds = 0;  ///< after the start
+  Duration at{0};  ///< after the start
   std::string link;
   std::string direction;  ///< empty: it concerns one of the interfaces
   std::string what;

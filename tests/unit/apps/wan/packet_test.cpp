@@ -158,6 +158,17 @@ TEST(Report, JudgesLatenessByEnoughPackets) {
   EXPECT_TRUE(judged(0, 5));
 }
 
+TEST(Report, EventsAreALineAndAnEntryEach) {
+  Report report;
+  report.events = {{2s, "a-b", "both", "down for 2 s"}, {3500ms, "a-b", "", "b is down"}};
+  EXPECT_EQ(event_text(report.events[0]), "[    2.0 s] a-b both: down for 2 s\n");
+  EXPECT_EQ(event_text(report.events[1]), "[    3.5 s] a-b: b is down\n");
+  const std::string text = json_text(report);
+  EXPECT_NE(text.find("\"events\": ["), std::string::npos);
+  EXPECT_NE(text.find("\"direction\": \"both\""), std::string::npos);
+  EXPECT_NE(text.find("\"seconds\": 3.5"), std::string::npos);
+}
+
 TEST(Report, NamesTheEmulatorAsTheBottleneckOnlyWhenItIs) {
   Report report;
   report.links.push_back({"a-b", "a", "b", {}});

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "apps/wan/flags.hpp"
+#include "apps/wan/plan_events.hpp"
 #include "apps/wan/scenario.hpp"
 
 namespace longhaul::apps::wan {
@@ -144,6 +145,37 @@ TEST(Plan, DownTimesAreKnownFromTheStartAndMoveWithIt) {
   const auto moved = from_start(plan->directions[0].stages.front().config, Timestamp{} + 100s);
   EXPECT_EQ(moved.down[0].from, Timestamp{} + 100s);
   EXPECT_EQ(moved.down[1].to, Timestamp{} + 112s);
+}
+
+TEST(Plan, AnOutageOfOneDirectionWinsOverThatOfBoth) {
+  LinkRequest request = request_of("down=3s");
+  request.forward = *split_effects("down=1s");
+  request.backward = *split_effects("down=0");
+  const auto plan = plan_link(request);
+  ASSERT_TRUE(plan) << plan.error().context;
+  const auto& down = plan->directions[0].stages.front().config.down;
+  ASSERT_EQ(down.size(), 1u);
+  EXPECT_EQ(down[0].to, Timestamp{} + 1s);
+  EXPECT_TRUE(plan->directions[1].stages.front().config.down.empty());
+}
+
+TEST(Plan, SaysInWordsWhatHappensWhen) {
+  LinkRequest request = request_of("rate=1G,delay=25ms,down=500ms");
+  request.backward = *split_effects("down=0");
+  for (const char* text : {"4s:forward:rate=10M,loss=1%", "2s:both:down=1500ms,delay=1ms"})
+    request.schedule.push_back(*parse_scheduled(text));
+  const auto plan = plan_link(request);
+  ASSERT_TRUE(plan) << plan.error().context;
+  std::string told;
+  for (const PlannedEvent& event : plan->events)
+    told += time_text(event.at) + ' ' + std::string(direction_name(event.direction)) + ' ' +
+            event.what + '\n';
+  EXPECT_EQ(told,
+            "0 us forward down for 500 ms\n"
+            "500 ms forward up again\n"
+            "2 s both down for 1.5 s, delay=1ms\n"
+            "3.5 s both up again\n"
+            "4 s forward rate=10M, loss=1%\n");
 }
 
 TEST(Plan, RefusesWhatCannotBeBeforeAnythingIsOpened) {
