@@ -23,6 +23,7 @@
 #include "apps/common/units.hpp"
 #include "apps/wan/emulator.hpp"
 #include "apps/wan/flags.hpp"
+#include "apps/wan/plan_checks.hpp"
 #include "apps/wan/scenario.hpp"
 
 namespace longhaul::apps::wan {
@@ -94,6 +95,10 @@ Result<void> run(Options options) {
     if (auto read = read_scenario(options.scenario, options); !read) return read;
   }
   auto plans = plan_links(options.links);
+  if (plans) {
+    if (auto checked = check_limits(*plans, options); !checked)
+      plans = tl::unexpected(std::move(checked.error()));
+  }
   if (!plans) {
     // The words come from the file then.
     if (!options.scenario.empty())

@@ -8,7 +8,7 @@
 #include <set>
 
 #include "apps/common/printable.hpp"
-#include "apps/common/units.hpp"
+#include "apps/wan/plan_checks.hpp"
 #include "apps/wan/plan_events.hpp"
 
 namespace longhaul::apps::wan {
@@ -33,10 +33,6 @@ Result<void> check_interface(std::string_view name) {
   return fail(ErrorCode::invalid_argument,
               fmt::format("\"{}\" is no name of an interface; it has 1 to {} characters",
                           printable(name), kInterfaceNameMax));
-}
-
-bool concerns(Direction direction, std::size_t which) {
-  return direction == Direction::both || (direction == Direction::forward) == (which == 0);
 }
 
 /// The `down` of a moment becomes a span; it is over by itself.
@@ -69,13 +65,9 @@ Result<DirectionPlan> plan_direction(const LinkRequest& request, std::size_t whi
   take_down(effects, {}, downs);
   if (auto added = add_stage(plan, effects, {}); !added)
     return within(kNames[which], added.error());
-  std::vector<ScheduledEffects> schedule = request.schedule;
-  std::stable_sort(schedule.begin(), schedule.end(),
-                   [](const auto& left, const auto& right) { return left.at < right.at; });
-  for (const ScheduledEffects& change : schedule) {
+  for (const ScheduledEffects& change : in_order_of_time(request.schedule)) {
     if (!concerns(change.direction, which)) continue;
-    const std::string where =
-        fmt::format("at {} ms, {}", change.at.count() / 1'000'000, kNames[which]);
+    const std::string where = fmt::format("at {}, {}", time_text(change.at), kNames[which]);
     if (auto set = apply_effects(effects, change.effects); !set) return within(where, set.error());
     take_down(effects, change.at, downs);
     if (auto added = add_stage(plan, effects, change.at); !added)
@@ -87,6 +79,16 @@ Result<DirectionPlan> plan_direction(const LinkRequest& request, std::size_t whi
 }
 
 }  // namespace
+
+bool concerns(Direction direction, std::size_t which) noexcept {
+  return direction == Direction::both || (direction == Direction::forward) == (which == 0);
+}
+
+std::vector<ScheduledEffects> in_order_of_time(std::vector<ScheduledEffects> schedule) {
+  std::stable_sort(schedule.begin(), schedule.end(),
+                   [](const auto& left, const auto& right) { return left.at < right.at; });
+  return schedule;
+}
 
 Result<Direction> parse_direction(std::string_view text) {
   if (text == "both") return Direction::both;
@@ -105,9 +107,9 @@ Result<ScheduledEffects> parse_scheduled(std::string_view text) {
                 fmt::format("\"{}\" is not TIME:DIRECTION:EFFECTS, such as 10s:both:down=2s",
                             printable(text)));
   }
-  auto at = parse_duration(text.substr(0, first), std::nullopt);
+  auto at = parse_time(stripped(text.substr(0, first)));
   if (!at) return tl::unexpected(std::move(at.error()));
-  auto direction = parse_direction(text.substr(first + 1, second - first - 1));
+  auto direction = parse_direction(stripped(text.substr(first + 1, second - first - 1)));
   if (!direction) return tl::unexpected(std::move(direction.error()));
   auto effects = split_effects(text.substr(second + 1));
   if (!effects) return tl::unexpected(std::move(effects.error()));
@@ -139,6 +141,8 @@ Result<LinkPlan> plan_link(const LinkRequest& request) {
     if (!direction) return within(request.name, direction.error());
     plan.directions[which] = std::move(*direction);
   }
+  if (auto checked = check_words(request); !checked) return within(request.name, checked.error());
+  if (auto checked = check_outages(plan); !checked) return tl::unexpected(checked.error());
   plan.events = planned_events(request);
   return plan;
 }

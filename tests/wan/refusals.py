@@ -25,6 +25,8 @@ def bad_input_gets_one_line(lab):
     says(lab.refused(*link, '--at', '5s:up:loss=1%'), 'up', 'forward')
     says(lab.refused('--both', 'rate=1G'), '--link')
     says(lab.refused(*link, '--both', 'loss=2'), 'loss', '1%')
+    says(lab.refused(*link, '--at', '5s:both:loss=1%', '--duration', '1s'), '5 s', '--duration')
+    says(lab.refused(*link, '--both', 'rate=1T,delay=1s,queue=1bdp'), 'queue', '--buffer')
     quiet('ip', '-n', lab.middle, 'link', 'set', 'w1', 'mtu', '1400')
     says(lab.refused(*link), 'MTU 1500', 'ip link set w1 mtu 1500')
     quiet('ip', '-n', lab.middle, 'link', 'set', 'w1', 'mtu', '1500', 'down')
