@@ -34,6 +34,7 @@ struct DirectionStats {
 /// A counter with its name in JSON.
 struct CounterName {
   std::string_view name;
+  std::string_view meaning;
   std::uint64_t (*value)(const DirectionStats& stats);
   bool told = false;  ///< in the lines for people, if it is not 0
 };

@@ -92,6 +92,8 @@ Result<ScheduledEffects> scheduled_of(const json& object, const std::string& whe
   if (!which) return refuse(fmt::format("{}: {}", where, which.error().context));
   auto effects = effects_of(object, "effects", where);
   if (!effects) return tl::unexpected(std::move(effects.error()));
+  if (effects->empty())
+    return refuse(fmt::format("{} needs \"effects\", an object of them", where));
   return ScheduledEffects{*time, *which, std::move(*effects)};
 }
 
