@@ -96,19 +96,39 @@ tl::unexpected<Error> held_by_another(const std::string& path) {
                   owner ? fmt::format("process {}", *owner) : "another process"));
 }
 
+std::string name_beside(const std::string& path) {
+  return fmt::format("{}.partial.{}", path, ::getpid());
+}
+
+/// Removes a stale file, and waits a moment for one whose process is about to end.
+Result<void> free_name(const std::string& path) {
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    if (attempt > 0) std::this_thread::sleep_for(kPause);
+    auto removed = remove_stale(path);
+    if (!removed) return tl::unexpected(std::move(removed.error()));
+    if (*removed) return {};
+  }
+  return held_by_another(path);
+}
+
 }  // namespace
 
+Result<void> PidFile::check(const std::string& path) {
+  const std::string beside = name_beside(path);
+  const auto lock = write_beside(beside, path);
+  if (!lock) return tl::unexpected(lock.error());
+  ::unlink(beside.c_str());
+  return free_name(path);
+}
+
 Result<PidFile> PidFile::create(const std::string& path) {
-  const std::string beside = fmt::format("{}.partial.{}", path, ::getpid());
+  const std::string beside = name_beside(path);
   auto lock = write_beside(beside, path);
   if (!lock) return tl::unexpected(std::move(lock.error()));
   // From here on `beside` goes with this, or becomes `path`.
   PidFile file(beside, std::move(*lock));
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
-    if (attempt > 0) std::this_thread::sleep_for(kPause);
-    auto removed = remove_stale(path);
-    if (!removed) return tl::unexpected(std::move(removed.error()));
-    if (!*removed) continue;
+    if (auto freed = free_name(path); !freed) return tl::unexpected(std::move(freed.error()));
     // Fails if another process that starts now was faster.
     if (::link(beside.c_str(), path.c_str()) == 0) {
       ::unlink(beside.c_str());

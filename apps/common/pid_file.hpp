@@ -14,6 +14,8 @@ namespace longhaul::apps {
 /// may be somebody else's by now.
 class PidFile {
  public:
+  /// The error that `create` would give now; nothing appears.
+  static Result<void> check(const std::string& path);
   /// One left behind without a lock is replaced; one that a living process holds is an error that
   /// names it. The file appears whole.
   static Result<PidFile> create(const std::string& path);

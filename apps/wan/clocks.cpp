@@ -18,7 +18,9 @@ std::int64_t read_clock(clockid_t clock) noexcept {
 }  // namespace
 
 Clocks Clocks::read() noexcept {
-  return {monotonic_now(), read_clock(CLOCK_REALTIME)};
+  // In this order, so that what comes between the two makes a frame late and not early.
+  const std::int64_t realtime_ns = read_clock(CLOCK_REALTIME);
+  return {monotonic_now(), realtime_ns};
 }
 
 Timestamp monotonic_now() noexcept {

@@ -18,6 +18,7 @@ struct EmulatorStats {
   std::uint64_t kernel_dropped = 0;  ///< before they could be read
   std::uint64_t buffer_dropped = 0;  ///< no memory left within --buffer
   std::uint64_t send_failed = 0;     ///< the interface they leave by took them not
+  std::uint64_t interface_down = 0;  ///< while the interface they leave by was down
   std::uint64_t super_frames = 0;    ///< larger than the MTU: segmentation offload at the sender
   std::uint64_t no_checksum = 0;     ///< without checksum: checksum offload at the sender
   std::uint64_t runts = 0;           ///< no Ethernet header
@@ -33,8 +34,9 @@ struct DirectionStats {
 /// A counter with its name in JSON.
 struct CounterName {
   std::string_view name;
+  std::string_view meaning;
   std::uint64_t (*value)(const DirectionStats& stats);
-  bool drops = false;  ///< a packet counted here did not arrive, by the will of the line
+  bool told = false;  ///< in the lines for people, if it is not 0
 };
 std::span<const CounterName> counter_names() noexcept;
 

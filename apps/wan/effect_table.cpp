@@ -40,7 +40,7 @@ Result<void> rate(Effects& effects, std::string_view value) {
 
 template <Duration Effects::*Member>
 Result<void> time(Effects& effects, std::string_view value) {
-  auto parsed = parse_duration(value, value == "0" ? std::optional(Duration{1}) : std::nullopt);
+  auto parsed = parse_time(value);
   if (parsed && *parsed > kTimeMax) {
     return fail(ErrorCode::invalid_argument,
                 fmt::format("\"{}\" is more than a day; write a shorter time", printable(value)));
@@ -181,6 +181,10 @@ constexpr std::array kKeys{
 };
 
 }  // namespace
+
+Result<Duration> parse_time(std::string_view text) {
+  return parse_duration(text, text == "0" ? std::optional(Duration{1}) : std::nullopt);
+}
 
 std::span<const EffectKey> effect_keys() noexcept {
   return kKeys;

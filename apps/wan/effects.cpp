@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "apps/common/printable.hpp"
@@ -82,25 +83,69 @@ Result<void> set_losses(const Effects& effects, netmodel::LinkConfig& config) {
   return {};
 }
 
+/// A word that works only beside another one.
+struct Dependent {
+  std::string_view name;
+  std::string_view needs;
+  bool (*idle)(const Effects& effects);
+};
+
+constexpr std::array kDependents{
+    Dependent{"jitter_reorders", "jitter=",
+              [](const Effects& e) { return e.jitter_reorders && e.jitter == Duration{0}; }},
+    Dependent{"red_probability", "red_max=", [](const Effects& e) { return !e.red_max.given; }},
+    Dependent{"policer_burst",
+              "policer_rate=", [](const Effects& e) { return e.policer_rate_bps == 0; }},
+    Dependent{"burst_length", "burst_loss=, the share lost in bursts",
+              [](const Effects& e) { return e.burst_loss <= 0; }},
+    Dependent{"reorder_delay", "reorder=, the share held back",
+              [](const Effects& e) { return e.reorder_delay > Duration{0} && e.reorder <= 0; }},
+};
+
 }  // namespace
+
+std::string_view stripped(std::string_view text) noexcept {
+  constexpr std::string_view kSpaces = " \t";
+  text.remove_prefix(std::min(text.find_first_not_of(kSpaces), text.size()));
+  return text.substr(0, text.find_last_not_of(kSpaces) + 1);
+}
 
 Result<EffectList> split_effects(std::string_view text) {
   EffectList list;
   for (std::string_view rest = text; !rest.empty();) {
     const std::size_t comma = rest.find(',');
     const std::string_view word = rest.substr(0, comma);
-    const std::size_t equals = word.find('=');
-    if (equals == std::string_view::npos || equals == 0 || equals + 1 == word.size()) {
+    const std::size_t equals = std::min(word.find('='), word.size());
+    const std::string_view name = stripped(word.substr(0, equals));
+    const std::string_view value =
+        equals == word.size() ? std::string_view() : stripped(word.substr(equals + 1));
+    if (name.empty() || value.empty()) {
       return fail(ErrorCode::invalid_argument,
                   fmt::format("\"{}\" is not key=value, such as delay=25ms", printable(word)));
     }
-    list.emplace_back(word.substr(0, equals), word.substr(equals + 1));
+    if (auto added = add_effects(list, {{std::string(name), std::string(value)}}); !added)
+      return tl::unexpected(added.error());
     if (comma == std::string_view::npos) return list;
     rest.remove_prefix(comma + 1);
   }
   return fail(
       ErrorCode::invalid_argument,
       fmt::format("\"{}\" ends without an effect; write key=value,key=value", printable(text)));
+}
+
+Result<void> add_effects(EffectList& list, const EffectList& more) {
+  for (const auto& effect : more) {
+    const auto same = std::find_if(list.begin(), list.end(),
+                                   [&](const auto& each) { return each.first == effect.first; });
+    if (same != list.end()) {
+      return fail(
+          ErrorCode::invalid_argument,
+          fmt::format("{0} is given twice, {0}={1} and {0}={2}; give it once",
+                      printable(effect.first), printable(same->second), printable(effect.second)));
+    }
+    list.push_back(effect);
+  }
+  return {};
 }
 
 Result<void> apply_effects(Effects& effects, const EffectList& list) {
@@ -117,6 +162,15 @@ Result<void> apply_effects(Effects& effects, const EffectList& list) {
     if (auto applied = key->apply(effects, value); !applied) {
       return fail(applied.error().code, fmt::format("{}: {}", name, applied.error().context));
     }
+  }
+  return {};
+}
+
+std::string why_idle(const Effects& effects, const EffectList::value_type& word) {
+  for (const Dependent& dependent : kDependents) {
+    if (dependent.name != word.first || !dependent.idle(effects)) continue;
+    return fmt::format("{0}={1} does nothing without {2}; give that too, or leave {0}= out",
+                       word.first, printable(word.second), dependent.needs);
   }
   return {};
 }

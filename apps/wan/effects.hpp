@@ -59,10 +59,19 @@ std::span<const EffectKey> effect_keys() noexcept;
 /// Words and values in the order they were written.
 using EffectList = std::vector<std::pair<std::string, std::string>>;
 
-/// "rate=1G,delay=25ms" → words and values.
+/// A number with us, ms or s; 0 needs no unit.
+Result<Duration> parse_time(std::string_view text);
+/// Without the spaces at both ends.
+std::string_view stripped(std::string_view text) noexcept;
+
+/// "rate=1G, delay=25ms" → words and values.
 Result<EffectList> split_effects(std::string_view text);
-/// Later ones win; an unknown word is named, with the known ones.
+/// Adds `more`; a word that is there already is an error.
+Result<void> add_effects(EffectList& list, const EffectList& more);
+/// Over what is set already; an unknown word is named, with the known ones.
 Result<void> apply_effects(Effects& effects, const EffectList& list);
+/// Why a word changes nothing where these effects are all there is; empty if it does something.
+std::string why_idle(const Effects& effects, const EffectList::value_type& word);
 
 /// What lib/netmodel takes, without down-times; refuses what contradicts itself.
 Result<netmodel::LinkConfig> link_config(const Effects& effects);

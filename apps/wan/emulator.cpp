@@ -10,6 +10,7 @@
 #include <fstream>
 
 #include "apps/wan/frame.hpp"
+#include "apps/wan/plan_events.hpp"
 
 namespace longhaul::apps::wan {
 
@@ -22,8 +23,9 @@ constexpr Duration kQuantum = std::chrono::microseconds(50);
 constexpr Duration kPatienceMax = std::chrono::microseconds(500);
 // After so long without a frame the thread sleeps until one comes.
 constexpr Duration kIdle = std::chrono::milliseconds(2);
-// Neither signals nor vanished interfaces are looked for more often while frames flow.
 constexpr Duration kSignalInterval = std::chrono::milliseconds(20);
+// Of an interface that is down already the kernel does not say that it has gone.
+constexpr Duration kInterfaceInterval = std::chrono::milliseconds(100);
 
 /// Links differ in their randomness, and one seed gives them all. No multiple of the generator's
 /// own step: its sequences would be one, shifted.
@@ -89,6 +91,7 @@ Result<Emulator> Emulator::open(const Options& options, std::vector<LinkPlan> pl
 void Emulator::start() {
   start_ = monotonic_now();
   backlog_dropped_at_start_ = backlog_dropped();
+  plan_events();
   std::size_t lane = 0;
   for (LinkAtWork& link : links_) {
     for (std::size_t i = 0; i < 2; ++i) {
@@ -98,7 +101,30 @@ void Emulator::start() {
   }
 }
 
-Result<void> Emulator::run(InterruptWatch& interrupts, const std::function<void()>& look) {
+void Emulator::plan_events() {
+  for (const LinkAtWork& link : links_) {
+    for (const PlannedEvent& event : link.plan.events) {
+      planned_.push_back(
+          {event.at, link.plan.name, std::string(direction_name(event.direction)), event.what});
+    }
+  }
+  std::stable_sort(planned_.begin(), planned_.end(),
+                   [](const auto& left, const auto& right) { return left.at < right.at; });
+}
+
+Timestamp Emulator::next_planned() const noexcept {
+  return next_planned_ < planned_.size() ? start_ + planned_[next_planned_].at : kNever;
+}
+
+void Emulator::tell_planned(Timestamp now, const Tell& tell) {
+  for (; next_planned() <= now; ++next_planned_) {
+    events_.push_back(planned_[next_planned_]);
+    tell(events_.back());
+  }
+}
+
+Result<void> Emulator::run(InterruptWatch& interrupts, const std::function<void()>& look,
+                           const Tell& tell) {
   const Timestamp end = duration_ ? start_ + *duration_ : kNever;
   const bool looks = interval_ > Duration{0};
   Timestamp next_look = looks ? start_ + interval_ : kNever;
@@ -111,13 +137,19 @@ Result<void> Emulator::run(InterruptWatch& interrupts, const std::function<void(
       next_signal_check = clocks.now + kSignalInterval;
     }
     const bool busy = serve(clocks);
+    // What takes time comes after: a frame that arrives between the clock and `serve` would count
+    // as earlier than it was.
+    tell_planned(clocks.now, tell);
+    if (clocks.now >= next_interface_look_) {
+      if (auto looked = look_at_interfaces(clocks.now, tell); !looked) return looked;
+    }
     if (clocks.now >= next_look) {
       look();
       next_look = std::max(next_look + interval_, clocks.now);
     }
     if (busy) continue;
     const Timestamp until = next_event(end, next_look);
-    if (auto waited = wait(clocks.now, until, interrupts); !waited) return waited;
+    wait(clocks.now, until, interrupts);
   }
 }
 
@@ -137,7 +169,7 @@ bool Emulator::serve(const Clocks& clocks) {
 }
 
 Timestamp Emulator::next_event(Timestamp end, Timestamp next_look) const noexcept {
-  Timestamp next = std::min(end, next_look);
+  Timestamp next = std::min({end, next_look, next_interface_look_, next_planned()});
   for (const LinkAtWork& link : links_) {
     for (const auto& lane : link.lanes)
       next = std::min({next, lane->first_due(), lane->next_change()});
@@ -145,30 +177,42 @@ Timestamp Emulator::next_event(Timestamp end, Timestamp next_look) const noexcep
   return next;
 }
 
-Result<void> Emulator::wait(Timestamp now, Timestamp until, InterruptWatch& interrupts) {
-  if (now - latest_frame_ > kIdle) return wait_for_frames(now, until, interrupts);
+void Emulator::wait(Timestamp now, Timestamp until, InterruptWatch& interrupts) {
+  if (now - latest_frame_ > kIdle) {
+    wait_for_frames(now, until, interrupts);
+    return;
+  }
   Duration patience = kPatienceMax;
   for (const LinkAtWork& link : links_) {
     for (const auto& lane : link.lanes) patience = std::min(patience, lane->patience());
   }
   // Never less than the quantum, never longer than frames may wait.
   sleep_until(std::max(now + kQuantum, std::min(until, now + patience)));
-  return {};
 }
 
-Result<void> Emulator::wait_for_frames(Timestamp now, Timestamp until, InterruptWatch& interrupts) {
+void Emulator::wait_for_frames(Timestamp now, Timestamp until, InterruptWatch& interrupts) {
   std::vector<pollfd> fds{{interrupts.fd(), POLLIN, 0}};
   for (const LinkAtWork& link : links_) {
     for (const auto& port : link.ports) fds.push_back({port->fd(), POLLIN, 0});
   }
-  const timespec timeout = to_timespec(until == kNever ? std::chrono::hours(1) : until - now);
+  const timespec timeout = to_timespec(until - now);
   ::ppoll(fds.data(), fds.size(), &timeout, nullptr);
-  std::size_t at = 1;
-  for (const LinkAtWork& link : links_) {
-    for (const auto& port : link.ports) {
-      const bool failed = (fds[at++].revents & (POLLERR | POLLHUP | POLLNVAL)) != 0;
-      if (!failed) continue;
-      if (auto checked = port->check(); !checked) return checked;
+  const bool failed = std::any_of(fds.begin(), fds.end(), [](const pollfd& fd) {
+    return (fd.revents & (POLLERR | POLLHUP | POLLNVAL)) != 0;
+  });
+  if (failed) next_interface_look_ = now;
+}
+
+Result<void> Emulator::look_at_interfaces(Timestamp now, const Tell& tell) {
+  next_interface_look_ = now + kInterfaceInterval;
+  for (LinkAtWork& link : links_) {
+    for (std::size_t i = 0; i < link.ports.size(); ++i) {
+      const auto state = link.ports[i]->look();
+      if (!state) return tl::unexpected(state.error());
+      std::string what = link.watches[i].changed(link.ports[i]->name(), *state, now);
+      if (what.empty()) continue;
+      events_.push_back({now - start_, link.plan.name, {}, std::move(what)});
+      tell(events_.back());
     }
   }
   return {};
@@ -187,6 +231,7 @@ Report Emulator::report() {
                             link.plan.b,
                             {link.lanes[0]->stats(), link.lanes[1]->stats()}});
   }
+  report.events = events_;
   return report;
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "apps/common/interrupt.hpp"
+#include "apps/wan/interface_watch.hpp"
 #include "apps/wan/lane.hpp"
 #include "apps/wan/options.hpp"
 #include "apps/wan/packet_pool.hpp"
@@ -20,28 +21,36 @@ namespace longhaul::apps::wan {
 /// All links of the process and the loop of the one thread that serves them.
 class Emulator {
  public:
+  using Tell = std::function<void(const Event&)>;
+
   /// Opens every interface; `notes` gets what was changed about them.
   static Result<Emulator> open(const Options& options, std::vector<LinkPlan> plans,
                                std::vector<std::string>& notes);
 
   /// The moment schedules count from; call once, before `run`.
   void start();
-  /// Until a signal or the end of the duration. `look` is called each interval.
-  Result<void> run(InterruptWatch& interrupts, const std::function<void()>& look);
+  /// Until a signal or the end of the duration. `look` is called each interval, `tell` when
+  /// something happens.
+  Result<void> run(InterruptWatch& interrupts, const std::function<void()>& look, const Tell& tell);
   Report report();
 
  private:
   struct LinkAtWork {
     LinkPlan plan;
     std::array<std::unique_ptr<Port>, 2> ports;  // a, b
+    std::array<InterfaceWatch, 2> watches;       // of those
     std::array<std::unique_ptr<Lane>, 2> lanes;  // forward, backward
   };
 
   Emulator() = default;
   bool serve(const Clocks& clocks);
   Timestamp next_event(Timestamp end, Timestamp next_look) const noexcept;
-  Result<void> wait(Timestamp now, Timestamp until, InterruptWatch& interrupts);
-  Result<void> wait_for_frames(Timestamp now, Timestamp until, InterruptWatch& interrupts);
+  void wait(Timestamp now, Timestamp until, InterruptWatch& interrupts);
+  void wait_for_frames(Timestamp now, Timestamp until, InterruptWatch& interrupts);
+  Result<void> look_at_interfaces(Timestamp now, const Tell& tell);
+  void plan_events();
+  void tell_planned(Timestamp now, const Tell& tell);
+  Timestamp next_planned() const noexcept;
 
   std::uint64_t seed_ = 0;
   Duration interval_{0};
@@ -50,6 +59,10 @@ class Emulator {
   std::vector<LinkAtWork> links_;
   Timestamp start_{};
   Timestamp latest_frame_{};
+  Timestamp next_interface_look_{};
+  std::vector<Event> planned_;  // of all links, in order of time
+  std::size_t next_planned_ = 0;
+  std::vector<Event> events_;  // told
   std::uint64_t backlog_dropped_at_start_ = 0;
 };
 

@@ -2,6 +2,9 @@
 // What is made from the tables for people: --help and the manual page.
 #include <fmt/format.h>
 
+#include <array>
+
+#include "apps/wan/counters.hpp"
 #include "apps/wan/flags.hpp"
 
 namespace longhaul::apps::wan {
@@ -45,11 +48,42 @@ constexpr std::string_view kHonesty =
     "the\n"
     "end and in JSON.\n";
 
+constexpr std::string_view kOrder =
+    "A packet meets them in this order, whatever the order they are written in:\n"
+    "  mtu > policer > RED and ECN > rate and queue > down > loss and bursts > corrupt >\n"
+    "  duplicate > delay, jitter, reordering\n"
+    "--forward and --backward go over --both, word by word. An --at changes the words it names, "
+    "and\n"
+    "all others stay as they were; what is under way stays under way. \"down\" is over by "
+    "itself.\n";
+
+constexpr std::string_view kValues =
+    "  TIME    a number with us, ms or s, such as 25ms; only 0 needs no unit\n"
+    "  BITS/S  a number, K M G T are powers of 1000, such as 1G\n"
+    "  BYTES   a number, K M G T are powers of 1024, such as 64K; SIZE too\n"
+    "  P       a probability such as 0.01, 1e-2 or 1%\n";
+
+constexpr std::string_view kScenarioRules =
+    "Each link needs \"a\" and \"b\", each entry of a schedule \"at\", \"direction\" and "
+    "\"effects\"; all else may\n"
+    "be left out. Effects are those above; their values are texts as on the command line, or "
+    "plain\n"
+    "numbers for what has no unit, or true and false. A time is always a text.\n";
+
+constexpr std::string_view kCounters =
+    "Of each direction, since the start; README.md says what else is in the JSON.\n";
+
 constexpr std::string_view kExits =
-    "Exit status: 0 after Ctrl-C, SIGTERM or --duration; 1 for an error, named in one line.\n"
-    "TIME is a number with us, ms or s; rates take K M G as powers of 1000, sizes as powers of "
-    "1024;\n"
-    "P is a probability such as 0.01, 1e-2 or 1%.\n";
+    "  0  after Ctrl-C, SIGTERM or --duration\n"
+    "  1  after an error, named in one line\n";
+
+// Not in the table: the parser answers them itself.
+struct Own {
+  std::string_view spelling;
+  std::string_view help;
+};
+constexpr std::array kOwn{Own{"-h, --help", "print this and exit"},
+                          Own{"--version", "print the version and exit"}};
 
 /// Text as groff prints it unchanged.
 std::string roff(std::string_view text) {
@@ -75,13 +109,15 @@ std::string help_text() {
   text += "\nFlags\n";
   for (const Flag& flag : flags())
     text += fmt::format("  {:<32}{}\n", fmt::format("--{} {}", flag.name, flag.value), flag.help);
-  text += fmt::format("  {:<32}{}\n  {:<32}{}\n", "-h, --help", "print this and exit", "--version",
-                      "print the version and exit");
+  for (const Own& own : kOwn) text += fmt::format("  {:<32}{}\n", own.spelling, own.help);
   text += "\nEFFECTS is a list key=value,key=value of\n";
   for (const EffectKey& key : effect_keys())
     text += fmt::format("  {:<32}{}\n", fmt::format("{}={}", key.name, key.value), key.help);
-  text += fmt::format("\nExamples\n{}\nA scenario file\n{}\n{}\n{}", kExamples, kScenario, kHonesty,
-                      kExits);
+  text += fmt::format("\n{}\nValues\n{}\nExamples\n{}\nA scenario file\n{}{}\nCounters\n{}", kOrder,
+                      kValues, kExamples, kScenario, kScenarioRules, kCounters);
+  for (const CounterName& counter : counter_names())
+    text += fmt::format("  {:<18}{}\n", counter.name, counter.meaning);
+  text += fmt::format("\n{}\nExit status\n{}", kHonesty, kExits);
   return text;
 }
 
@@ -98,14 +134,52 @@ std::string manual_page() {
     text += fmt::format(".TP\n\\fB\\-\\-{}\\fR \\fI{}\\fR\n{}\n", flag.name, roff(flag.value),
                         roff(flag.help));
   }
+  for (const Own& own : kOwn)
+    text += fmt::format(".TP\n\\fB{}\\fR\n{}\n", roff(own.spelling), own.help);
   text += ".SH EFFECTS\n";
   for (const EffectKey& key : effect_keys()) {
     text +=
         fmt::format(".TP\n\\fB{}\\fR=\\fI{}\\fR\n{}\n", key.name, roff(key.value), roff(key.help));
   }
-  text += fmt::format(".SH EXIT STATUS\n{}.SH EXAMPLES\n{}.SH SCENARIO FILE\n{}", verbatim(kExits),
-                      verbatim(kExamples), verbatim(kScenario));
+  text += fmt::format(".PP\n{}.SH VALUES\n{}.SH SCENARIO FILE\n{}{}.SH COUNTERS\n{}",
+                      verbatim(kOrder), verbatim(kValues), verbatim(kScenario),
+                      verbatim(kScenarioRules), verbatim(kCounters));
+  for (const CounterName& counter : counter_names())
+    text += fmt::format(".TP\n\\fB{}\\fR\n{}\n", counter.name, roff(counter.meaning));
+  text += fmt::format(".SH EXIT STATUS\n{}.SH EXAMPLES\n{}", verbatim(kExits), verbatim(kExamples));
   text += ".SH SEE ALSO\n\\fBlonghaul\\-perf\\fR(1), \\fBip\\-link\\fR(8), \\fBethtool\\fR(8)\n";
+  return text;
+}
+
+namespace {
+
+/// A bar would end the cell.
+std::string cell(std::string_view text) {
+  std::string escaped;
+  for (const char c : text) escaped += c == '|' ? std::string("\\|") : std::string(1, c);
+  return escaped;
+}
+
+}  // namespace
+
+std::string flag_rows() {
+  std::string text;
+  for (const Flag& flag : flags())
+    text += fmt::format("| `--{} {}` | {} |\n", flag.name, flag.value, cell(flag.help));
+  return text;
+}
+
+std::string effect_rows() {
+  std::string text;
+  for (const EffectKey& key : effect_keys())
+    text += fmt::format("| `{}={}` | {} |\n", key.name, cell(key.value), cell(key.help));
+  return text;
+}
+
+std::string counter_rows() {
+  std::string text;
+  for (const CounterName& counter : counter_names())
+    text += fmt::format("| `{}` | {} |\n", counter.name, cell(counter.meaning));
   return text;
 }
 

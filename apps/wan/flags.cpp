@@ -2,6 +2,7 @@
 #include "apps/wan/flags.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <array>
@@ -15,7 +16,6 @@ namespace longhaul::apps::wan {
 
 namespace {
 
-constexpr Duration kSecond = std::chrono::seconds(1);
 constexpr Duration kIntervalMin = std::chrono::milliseconds(100);
 constexpr std::uint64_t kBufferMin = 1u << 20;
 
@@ -45,9 +45,7 @@ Result<void> effects(Options& options, std::string_view value) {
   if (!link) return tl::unexpected(link.error());
   auto list = split_effects(value);
   if (!list) return tl::unexpected(std::move(list.error()));
-  EffectList& target = (*link)->*Member;
-  target.insert(target.end(), list->begin(), list->end());
-  return {};
+  return add_effects((*link)->*Member, *list);
 }
 
 Result<void> link(Options& options, std::string_view value) {
@@ -71,20 +69,30 @@ Result<void> seed(Options& options, std::string_view value) {
 }
 
 Result<void> interval(Options& options, std::string_view value) {
-  auto stored = store(options.interval, parse_duration(value, kSecond));
+  auto stored = store(options.interval, parse_time(value));
   if (stored && options.interval.count() != 0 && options.interval < kIntervalMin)
-    return fail(ErrorCode::invalid_argument, "0.1 s is the shortest interval; 0 prints none");
+    return fail(ErrorCode::invalid_argument, "100ms is the shortest interval; 0 prints none");
   return stored;
 }
 
 Result<void> duration(Options& options, std::string_view value) {
-  return store(options.duration, parse_duration(value, kSecond));
+  return store(options.duration, parse_time(value));
+}
+
+std::uint64_t memory_bytes() {
+  return static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) *
+         static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
 }
 
 Result<void> buffer(Options& options, std::string_view value) {
   auto stored = store(options.buffer_bytes, parse_size(value));
   if (stored && options.buffer_bytes < kBufferMin)
     return fail(ErrorCode::invalid_argument, "less than 1M holds no line; the default is 1G");
+  if (const std::uint64_t memory = memory_bytes(); stored && options.buffer_bytes > memory) {
+    return fail(ErrorCode::invalid_argument,
+                fmt::format("{} is more than this machine has, {}; give less",
+                            format_bytes(options.buffer_bytes), format_bytes(memory)));
+  }
   return stored;
 }
 
@@ -96,15 +104,15 @@ constexpr std::array kFlags{
          effects<&LinkRequest::forward>},
     Flag{"backward", "EFFECTS", "what happens from B to A, over --both", true,
          effects<&LinkRequest::backward>},
-    Flag{"at", "TIME:DIRECTION:EFFECTS",
-         "change from that time after the start on; forward, backward or both", true, at},
+    Flag{"at", "TIME:DIRECTION:EFFECTS", "change from that time on; forward, backward or both",
+         true, at},
     Flag{"scenario", "FILE", "links, effects and schedule from a JSON file, instead of --link",
          false, text<&Options::scenario>},
     Flag{"seed", "N", "of all randomness (1)", false, seed},
     Flag{"duration", "TIME", "end by itself after so long (never)", false, duration},
-    Flag{"interval", "SECONDS", "between two lines of counters; 0 = none (1)", false, interval},
-    Flag{"json", "FILE", "all counters, each interval and at the end; - = stdout, at the end only",
-         false, text<&Options::json>},
+    Flag{"interval", "TIME", "between two lines of counters; 0 = none (1s)", false, interval},
+    Flag{"json", "FILE", "counters and events, each interval; - = stdout, at the end only", false,
+         text<&Options::json>},
     Flag{"pidfile", "FILE", "written when packets pass, removed at the end", false,
          text<&Options::pidfile>},
     Flag{"buffer", "SIZE", "most memory for packets under way (1G)", false, buffer},

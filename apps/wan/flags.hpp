@@ -36,5 +36,9 @@ Result<CommandLine> parse_command_line(int argc, const char* const* argv);
 std::string help_text();
 /// The same as a manual page (groff, section 1).
 std::string manual_page();
+/// Rows of the README's tables.
+std::string flag_rows();
+std::string effect_rows();
+std::string counter_rows();
 
 }  // namespace longhaul::apps::wan

@@ -90,6 +90,17 @@ Result<InterfaceFacts> look_up(const std::string& name) {
   return facts;
 }
 
+std::optional<InterfaceState> state_of(int index) noexcept {
+  const FileDescriptor fd = control_socket();
+  ifreq request{};
+  request.ifr_ifindex = index;
+  if (::ioctl(fd.get(), SIOCGIFNAME, &request) != 0 ||
+      ::ioctl(fd.get(), SIOCGIFFLAGS, &request) != 0)
+    return {};
+  if ((request.ifr_flags & IFF_UP) == 0) return InterfaceState::down;
+  return (request.ifr_flags & IFF_RUNNING) == 0 ? InterfaceState::no_carrier : InterfaceState::up;
+}
+
 Result<FileDescriptor> claim(const std::string& name) {
   FileDescriptor fd(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   if (fd.get() < 0) return fail(ErrorCode::system, "no local socket", errno);

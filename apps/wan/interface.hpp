@@ -2,6 +2,8 @@
 // What has to be known of a network interface and changed about it, by ioctl.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,6 +20,11 @@ struct InterfaceFacts {
 
 /// An interface that exists, is up and is Ethernet; otherwise an error that says what to do.
 Result<InterfaceFacts> look_up(const std::string& name);
+
+enum class InterfaceState : std::uint8_t { up, no_carrier, down };
+
+/// Of the interface with this number, whatever it is called by now; nothing if there is none.
+std::optional<InterfaceState> state_of(int index) noexcept;
 
 /// A name held in this network namespace, so that no second emulator bridges the same interface;
 /// free again with the process.

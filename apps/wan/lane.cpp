@@ -95,21 +95,27 @@ std::size_t Lane::deliver(Timestamp now) {
   while (count < kBurst && queue_.first_due() <= now) {
     packets[count] = queue_.pop();
     frames[count] = {packets[count].data, packets[count].bytes};
-    count_lateness(now, packets[count].due);
-    stats_.sent_bytes += packets[count].bytes;
     ++count;
   }
   if (count == 0) return 0;
-  const std::size_t failed = to_.send(std::span(frames).first(count));
-  stats_.send_failed += failed;
-  stats_.sent += count - failed;
-  for (std::size_t i = 0; i < count; ++i) pool_.give(packets[i].data);
+  std::array<SendFate, kBurst> fates{};
+  to_.send(std::span(frames).first(count), std::span(fates).first(count));
+  for (std::size_t i = 0; i < count; ++i) {
+    count_sent(packets[i], fates[i], now);
+    pool_.give(packets[i].data);
+  }
   return count;
 }
 
-void Lane::count_lateness(Timestamp now, Timestamp due) noexcept {
+void Lane::count_sent(const Packet& packet, SendFate fate, Timestamp now) noexcept {
   constexpr std::uint64_t kLate = 1'000'000;
-  const auto late = static_cast<std::uint64_t>((now - due).count());
+  if (fate != SendFate::taken) {
+    ++(fate == SendFate::interface_down ? stats_.interface_down : stats_.send_failed);
+    return;
+  }
+  ++stats_.sent;
+  stats_.sent_bytes += packet.bytes;
+  const auto late = static_cast<std::uint64_t>((now - packet.due).count());
   stats_.late_max_ns = std::max(stats_.late_max_ns, late);
   if (late > kLate) ++stats_.late_over_1ms;
 }

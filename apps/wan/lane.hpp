@@ -25,7 +25,7 @@ class Lane {
 
   /// Offers what waits at the port to the line; returns how many frames there were.
   std::size_t receive(const Clocks& clocks);
-  /// Sends what is due; returns how many packets.
+  /// Takes what is due off the line and sends it; returns how many packets that were.
   std::size_t deliver(Timestamp now);
   /// Changes of the schedule whose time has come; without packets they would wait for one.
   void advance(Timestamp now);
@@ -43,7 +43,7 @@ class Lane {
   bool admissible(const ReceivedFrame& frame);
   void offer(const ReceivedFrame& frame);
   void dispatch(const netmodel::Outcome& outcome, std::byte* data, std::uint32_t bytes);
-  void count_lateness(Timestamp now, Timestamp due) noexcept;
+  void count_sent(const Packet& packet, SendFate fate, Timestamp now) noexcept;
 
   std::vector<Stage> stages_;
   std::size_t next_stage_ = 1;

@@ -23,6 +23,7 @@
 #include "apps/common/units.hpp"
 #include "apps/wan/emulator.hpp"
 #include "apps/wan/flags.hpp"
+#include "apps/wan/plan_checks.hpp"
 #include "apps/wan/scenario.hpp"
 
 namespace longhaul::apps::wan {
@@ -78,17 +79,33 @@ Result<void> write_json(const std::string& path, const std::string& text) {
   return file->commit();
 }
 
+/// Before an interface is touched; what is written at the end is known to be writable now.
+Result<void> check_outputs(const Options& options) {
+  if (!options.json.empty() && options.json != "-") {
+    const auto file = OutputFile::create(options.json, 0);
+    if (!file)
+      return fail(file.error().code, "--json: " + file.error().context, file.error().os_error);
+  }
+  if (options.pidfile.empty()) return {};
+  return PidFile::check(options.pidfile);
+}
+
 Result<void> run(Options options) {
   if (!options.scenario.empty()) {
     if (auto read = read_scenario(options.scenario, options); !read) return read;
   }
   auto plans = plan_links(options.links);
+  if (plans) {
+    if (auto checked = check_limits(*plans, options); !checked)
+      plans = tl::unexpected(std::move(checked.error()));
+  }
   if (!plans) {
     // The words come from the file then.
     if (!options.scenario.empty())
       plans.error().context = printable(options.scenario) + ": " + plans.error().context;
     return tl::unexpected(std::move(plans.error()));
   }
+  if (auto checked = check_outputs(options); !checked) return checked;
   auto interrupts = InterruptWatch::create();
   if (!interrupts) return tl::unexpected(std::move(interrupts.error()));
   std::vector<std::string> notes;
@@ -125,7 +142,8 @@ Result<void> run(Options options) {
     show_json(options.json, now);
     before = std::move(now);
   };
-  auto ended = emulator->run(*interrupts, look);
+  const auto tell = [](const Event& event) { print(stderr, event_text(event)); };
+  auto ended = emulator->run(*interrupts, look, tell);
   const Report report = emulator->report();
   print(people, summary_text(report));
   if (!options.json.empty()) {

@@ -40,8 +40,8 @@ class PacketPort : public Port {
     return ring_.receive(clocks, frames);
   }
 
-  std::size_t send(std::span<const std::span<const std::byte>> frames) override {
-    std::size_t failed = 0;
+  void send(std::span<const std::span<const std::byte>> frames,
+            std::span<SendFate> fates) override {
     while (!frames.empty()) {
       const std::size_t count = std::min(frames.size(), kBurst);
       for (std::size_t i = 0; i < count; ++i) {
@@ -54,10 +54,12 @@ class PacketPort : public Port {
       const int sent =
           ::sendmmsg(fd_.get(), messages_.data(), static_cast<unsigned>(count), MSG_DONTWAIT);
       // An error concerns the first one that was not sent; a line does not wait for it.
-      if (sent < 0) ++failed;
-      frames = frames.subspan(sent < 0 ? 1 : static_cast<std::size_t>(sent));
+      const SendFate fate = sent < 0 ? fate_of_failure(errno) : SendFate::taken;
+      const std::size_t done = sent < 0 ? 1 : static_cast<std::size_t>(sent);
+      std::fill_n(fates.begin(), done, fate);
+      frames = frames.subspan(done);
+      fates = fates.subspan(done);
     }
-    return failed;
   }
 
   std::uint64_t kernel_dropped() override {
@@ -71,17 +73,22 @@ class PacketPort : public Port {
 
   int fd() const noexcept override { return fd_.get(); }
 
-  Result<void> check() override {
+  Result<InterfaceState> look() override {
     int error = 0;
     socklen_t length = sizeof error;
     ::getsockopt(fd_.get(), SOL_SOCKET, SO_ERROR, &error, &length);
-    std::array<char, IF_NAMESIZE> name{};
-    if (::if_indextoname(static_cast<unsigned>(index_), name.data()) != nullptr) return {};
+    if (const auto state = state_of(index_)) return *state;
     return fail(ErrorCode::closed,
-                fmt::format("interface {} has gone; start again when it is back", this->name()));
+                fmt::format("interface {} has gone; start again when it is back", name()));
   }
 
  private:
+  /// Without its other end an interface refuses as one does that is overrun.
+  SendFate fate_of_failure(int os_error) const noexcept {
+    const bool down = os_error == ENETDOWN || state_of(index_) != InterfaceState::up;
+    return down ? SendFate::interface_down : SendFate::refused;
+  }
+
   FileDescriptor lock_;
   OffloadsOff offloads_;
   FileDescriptor fd_;

@@ -8,7 +8,8 @@
 #include <set>
 
 #include "apps/common/printable.hpp"
-#include "apps/common/units.hpp"
+#include "apps/wan/plan_checks.hpp"
+#include "apps/wan/plan_events.hpp"
 
 namespace longhaul::apps::wan {
 
@@ -34,19 +35,11 @@ Result<void> check_interface(std::string_view name) {
                           printable(name), kInterfaceNameMax));
 }
 
-bool concerns(Direction direction, std::size_t which) {
-  return direction == Direction::both || (direction == Direction::forward) == (which == 0);
-}
-
-/// Effects of a moment; `down` becomes a span, it is over by itself.
-Result<void> advance(Effects& effects, const EffectList& list, Duration at,
-                     std::vector<netmodel::DownTime>& downs) {
-  if (auto applied = apply_effects(effects, list); !applied) return applied;
-  if (effects.down > Duration{0}) {
-    downs.push_back({Timestamp{} + at, Timestamp{} + at + effects.down});
-    effects.down = Duration{0};
-  }
-  return {};
+/// The `down` of a moment becomes a span; it is over by itself.
+void take_down(Effects& effects, Duration at, std::vector<netmodel::DownTime>& downs) {
+  if (effects.down == Duration{0}) return;
+  downs.push_back({Timestamp{} + at, Timestamp{} + at + effects.down});
+  effects.down = Duration{0};
 }
 
 Result<void> add_stage(DirectionPlan& plan, const Effects& effects, Duration at) {
@@ -67,20 +60,16 @@ Result<DirectionPlan> plan_direction(const LinkRequest& request, std::size_t whi
   Effects effects;
   std::vector<netmodel::DownTime> downs;
   const EffectList& own = which == 0 ? request.forward : request.backward;
-  if (auto set = advance(effects, request.both, {}, downs); !set)
-    return within("both", set.error());
-  if (auto set = advance(effects, own, {}, downs); !set) return within(kNames[which], set.error());
+  if (auto set = apply_effects(effects, request.both); !set) return within("both", set.error());
+  if (auto set = apply_effects(effects, own); !set) return within(kNames[which], set.error());
+  take_down(effects, {}, downs);
   if (auto added = add_stage(plan, effects, {}); !added)
     return within(kNames[which], added.error());
-  std::vector<ScheduledEffects> schedule = request.schedule;
-  std::stable_sort(schedule.begin(), schedule.end(),
-                   [](const auto& left, const auto& right) { return left.at < right.at; });
-  for (const ScheduledEffects& change : schedule) {
+  for (const ScheduledEffects& change : in_order_of_time(request.schedule)) {
     if (!concerns(change.direction, which)) continue;
-    const std::string where =
-        fmt::format("at {} ms, {}", change.at.count() / 1'000'000, kNames[which]);
-    if (auto set = advance(effects, change.effects, change.at, downs); !set)
-      return within(where, set.error());
+    const std::string where = fmt::format("at {}, {}", time_text(change.at), kNames[which]);
+    if (auto set = apply_effects(effects, change.effects); !set) return within(where, set.error());
+    take_down(effects, change.at, downs);
     if (auto added = add_stage(plan, effects, change.at); !added)
       return within(where, added.error());
   }
@@ -90,6 +79,16 @@ Result<DirectionPlan> plan_direction(const LinkRequest& request, std::size_t whi
 }
 
 }  // namespace
+
+bool concerns(Direction direction, std::size_t which) noexcept {
+  return direction == Direction::both || (direction == Direction::forward) == (which == 0);
+}
+
+std::vector<ScheduledEffects> in_order_of_time(std::vector<ScheduledEffects> schedule) {
+  std::stable_sort(schedule.begin(), schedule.end(),
+                   [](const auto& left, const auto& right) { return left.at < right.at; });
+  return schedule;
+}
 
 Result<Direction> parse_direction(std::string_view text) {
   if (text == "both") return Direction::both;
@@ -108,9 +107,9 @@ Result<ScheduledEffects> parse_scheduled(std::string_view text) {
                 fmt::format("\"{}\" is not TIME:DIRECTION:EFFECTS, such as 10s:both:down=2s",
                             printable(text)));
   }
-  auto at = parse_duration(text.substr(0, first), std::nullopt);
+  auto at = parse_time(stripped(text.substr(0, first)));
   if (!at) return tl::unexpected(std::move(at.error()));
-  auto direction = parse_direction(text.substr(first + 1, second - first - 1));
+  auto direction = parse_direction(stripped(text.substr(first + 1, second - first - 1)));
   if (!direction) return tl::unexpected(std::move(direction.error()));
   auto effects = split_effects(text.substr(second + 1));
   if (!effects) return tl::unexpected(std::move(effects.error()));
@@ -132,7 +131,7 @@ Result<LinkRequest> parse_link(std::string_view text) {
 }
 
 Result<LinkPlan> plan_link(const LinkRequest& request) {
-  LinkPlan plan{request.name, request.a, request.b, {}};
+  LinkPlan plan{request.name, request.a, request.b, {}, {}};
   for (const std::string* name : {&request.a, &request.b}) {
     if (auto checked = check_interface(*name); !checked)
       return within(request.name, checked.error());
@@ -142,6 +141,9 @@ Result<LinkPlan> plan_link(const LinkRequest& request) {
     if (!direction) return within(request.name, direction.error());
     plan.directions[which] = std::move(*direction);
   }
+  if (auto checked = check_words(request); !checked) return within(request.name, checked.error());
+  if (auto checked = check_outages(plan); !checked) return tl::unexpected(checked.error());
+  plan.events = planned_events(request);
   return plan;
 }
 

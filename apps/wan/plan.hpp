@@ -16,6 +16,8 @@ namespace longhaul::apps::wan {
 enum class Direction : std::uint8_t { both, forward, backward };
 
 Result<Direction> parse_direction(std::string_view text);
+/// `which` is 0 for forward and 1 for backward.
+bool concerns(Direction direction, std::size_t which) noexcept;
 
 /// Effects that begin at a moment after the start.
 struct ScheduledEffects {
@@ -23,6 +25,9 @@ struct ScheduledEffects {
   Direction direction = Direction::both;
   EffectList effects;
 };
+
+/// Those of one moment stay as they were.
+std::vector<ScheduledEffects> in_order_of_time(std::vector<ScheduledEffects> schedule);
 
 /// One link as asked for.
 struct LinkRequest {
@@ -51,11 +56,19 @@ struct DirectionPlan {
   std::vector<Stage> stages;
 };
 
+/// What people are told at a moment after the start.
+struct PlannedEvent {
+  Duration at{0};
+  Direction direction = Direction::both;
+  std::string what;
+};
+
 struct LinkPlan {
   std::string name;
   std::string a;
   std::string b;
   std::array<DirectionPlan, 2> directions;  ///< forward, backward
+  std::vector<PlannedEvent> events;
 };
 
 /// Checks everything that can be known before an interface is opened.

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "apps/wan/clocks.hpp"
+#include "apps/wan/interface.hpp"
 #include "longhaul/result.hpp"
 #include "longhaul/time.hpp"
 
@@ -23,20 +24,24 @@ struct ReceivedFrame {
   bool no_checksum = false;  ///< the sender leaves checksums to a card that is not there
 };
 
+/// What became of a frame that was to leave.
+enum class SendFate : std::uint8_t { taken, refused, interface_down };
+
 /// One end of a link. One call per burst.
 class Port {
  public:
   virtual ~Port() = default;
   /// Frames that wait, up to the length of `frames`; returns how many.
   virtual std::size_t receive(const Clocks& clocks, std::span<ReceivedFrame> frames) = 0;
-  /// Returns how many the interface did not take. Never waits.
-  virtual std::size_t send(std::span<const std::span<const std::byte>> frames) = 0;
+  /// Says of each frame what became of it; `fates` is as long as `frames`. Never waits.
+  virtual void send(std::span<const std::span<const std::byte>> frames,
+                    std::span<SendFate> fates) = 0;
   /// Frames that were dropped before they could be read, since the start.
   virtual std::uint64_t kernel_dropped() = 0;
   /// Readable when frames wait.
   virtual int fd() const noexcept = 0;
-  /// After an error of the descriptor: why this end is of no use any more, or nothing.
-  virtual Result<void> check() = 0;
+  /// How the interface is now; an error if it has gone. Takes an error off the descriptor.
+  virtual Result<InterfaceState> look() = 0;
 
   const std::string& name() const noexcept { return name_; }
   /// Largest packet behind the Ethernet header.

@@ -14,18 +14,27 @@ namespace {
 constexpr std::array<std::string_view, 2> kDirections{"forward", "backward"};
 // The promise is a 99th percentile below a millisecond.
 constexpr std::uint64_t kLateShare = 100;
+// A share of fewer packets than this says nothing, unless so many of them were late.
+constexpr std::uint64_t kJudgedPackets = 100;
+constexpr std::uint64_t kJudgedLate = 20;
 
 /// What happened to packets between two looks, in words; empty if nothing but delivery.
-std::string events(const DirectionStats& before, const DirectionStats& now) {
+std::string incidents(const DirectionStats& before, const DirectionStats& now) {
   std::string text;
   for (const CounterName& counter : counter_names()) {
-    const bool told = counter.drops || counter.name == "ecn_marked" ||
-                      counter.name == "corrupted" || counter.name == "duplicated" ||
-                      counter.name == "reordered";
     const std::uint64_t more = counter.value(now) - counter.value(before);
-    if (told && more > 0) text += fmt::format("  {} {}", counter.name, more);
+    if (counter.told && more > 0) text += fmt::format("  {} {}", counter.name, more);
   }
   return text;
+}
+
+double seconds_of(const Event& event) {
+  return std::chrono::duration<double>(event.at).count();
+}
+
+bool late_too_often(const EmulatorStats& stats) {
+  const bool enough = stats.sent >= kJudgedPackets || stats.late_over_1ms >= kJudgedLate;
+  return enough && stats.late_over_1ms * kLateShare > stats.sent;
 }
 
 void add_reason(std::vector<std::string>& reasons, std::string_view where, std::uint64_t count,
@@ -47,7 +56,7 @@ std::vector<std::string> reasons_of_bottleneck(const Report& report) {
                  "packets dropped for want of memory; give --buffer more");
       add_reason(reasons, where, stats.send_failed,
                  "packets refused by the interface they leave by");
-      if (stats.late_over_1ms * kLateShare > stats.sent) {
+      if (late_too_often(stats)) {
         add_reason(reasons, where, stats.late_over_1ms,
                    fmt::format("of {} packets sent more than 1 ms late", stats.sent));
       }
@@ -75,6 +84,12 @@ std::vector<std::string> faults_of_senders(const Report& report) {
   return faults;
 }
 
+std::string event_text(const Event& event) {
+  const std::string direction = event.direction.empty() ? "" : " " + event.direction;
+  return fmt::format("[{:7.1f} s] {}{}: {}\n", seconds_of(event), event.link, direction,
+                     event.what);
+}
+
 std::string interval_text(const Report& before, const Report& now) {
   std::string text;
   const double seconds = now.seconds - before.seconds;
@@ -89,7 +104,7 @@ std::string interval_text(const Report& before, const Report& now) {
       text += fmt::format("[{:7.1f} s] {} {:<8} in {:>8}  out {:>8}  {}{}\n", now.seconds,
                           now.links[l].name, kDirections[i], stats.link.offered - old.link.offered,
                           stats.emulator.sent - old.emulator.sent, format_rate(bits / seconds),
-                          events(old, stats));
+                          incidents(old, stats));
     }
   }
   return text;
@@ -101,9 +116,10 @@ std::string summary_text(const Report& report) {
   for (const LinkReport& link : report.links) {
     for (std::size_t i = 0; i < kDirections.size(); ++i) {
       const DirectionStats& stats = link.directions[i];
-      text += fmt::format("{} {}: offered {}  delivered {}{}  latest {:.3f} ms\n", link.name,
-                          kDirections[i], stats.link.offered, stats.link.delivered,
-                          events({}, stats), static_cast<double>(stats.emulator.late_max_ns) / 1e6);
+      text +=
+          fmt::format("{} {}: offered {}  delivered {}{}  latest {:.3f} ms\n", link.name,
+                      kDirections[i], stats.link.offered, stats.link.delivered,
+                      incidents({}, stats), static_cast<double>(stats.emulator.late_max_ns) / 1e6);
     }
   }
   const auto reasons = reasons_of_bottleneck(report);
@@ -123,6 +139,13 @@ std::string json_text(const Report& report) {
     }
     links.push_back(std::move(entry));
   }
+  nlohmann::ordered_json events = nlohmann::ordered_json::array();
+  for (const Event& event : report.events) {
+    nlohmann::ordered_json entry{{"seconds", seconds_of(event)}, {"link", event.link}};
+    if (!event.direction.empty()) entry["direction"] = event.direction;
+    entry["what"] = event.what;
+    events.push_back(std::move(entry));
+  }
   const auto reasons = reasons_of_bottleneck(report);
   const nlohmann::ordered_json root{
       {"seed", report.seed},
@@ -131,6 +154,7 @@ std::string json_text(const Report& report) {
       {"buffer_bytes", report.buffer_bytes},
       {"host_backlog_dropped", report.host_backlog_dropped},
       {"links", std::move(links)},
+      {"events", std::move(events)},
       {"bottleneck", reasons.empty() ? "link" : "emulator"},
       {"bottleneck_reasons", reasons},
       {"sender_faults", faults_of_senders(report)},

@@ -4,12 +4,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <initializer_list>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "apps/common/files.hpp"
 #include "apps/common/printable.hpp"
-#include "apps/common/units.hpp"
 
 namespace longhaul::apps::wan {
 
@@ -22,6 +23,22 @@ constexpr std::uint64_t kFileMax = 1u << 20;
 tl::unexpected<Error> refuse(std::string text) {
   return fail(ErrorCode::invalid_argument, std::move(text));
 }
+
+/// Finds a key that an object has twice, of which the parser would keep the last without a word.
+struct TwiceWritten {
+  std::string key;
+  std::vector<std::set<std::string>> open;
+
+  bool operator()(int, json::parse_event_t event, const json& parsed) {
+    using Kind = json::parse_event_t;
+    if (event == Kind::object_start) open.emplace_back();
+    if (event == Kind::object_end) open.pop_back();
+    if (event != Kind::key) return true;
+    auto name = parsed.get<std::string>();
+    if (!open.back().insert(name).second) key = std::move(name);
+    return true;
+  }
+};
 
 /// An object with no other keys than these.
 Result<void> check_keys(const json& object, std::string_view where,
@@ -67,7 +84,7 @@ Result<ScheduledEffects> scheduled_of(const json& object, const std::string& whe
     return tl::unexpected(checked.error());
   const auto at = text_of(object, "at", where);
   if (!at) return tl::unexpected(at.error());
-  const auto time = parse_duration(*at, std::nullopt);
+  const auto time = parse_time(*at);
   if (!time) return refuse(fmt::format("{}: {}", where, time.error().context));
   const auto direction = text_of(object, "direction", where);
   if (!direction) return tl::unexpected(direction.error());
@@ -75,6 +92,8 @@ Result<ScheduledEffects> scheduled_of(const json& object, const std::string& whe
   if (!which) return refuse(fmt::format("{}: {}", where, which.error().context));
   auto effects = effects_of(object, "effects", where);
   if (!effects) return tl::unexpected(std::move(effects.error()));
+  if (effects->empty())
+    return refuse(fmt::format("{} needs \"effects\", an object of them", where));
   return ScheduledEffects{*time, *which, std::move(*effects)};
 }
 
@@ -137,7 +156,13 @@ Result<void> fill(const json& root, Options& options) {
 Result<void> parse_scenario(std::string_view text, std::string_view name, Options& options) {
   const std::string file = printable(name);
   try {
-    if (auto filled = fill(json::parse(text), options); !filled)
+    TwiceWritten twice;
+    const json root = json::parse(text, std::ref(twice));
+    if (!twice.key.empty()) {
+      return refuse(fmt::format("{} gives \"{}\" twice in one object; give it once", file,
+                                printable(twice.key)));
+    }
+    if (auto filled = fill(root, options); !filled)
       return refuse(fmt::format("{}: {}", file, filled.error().context));
   } catch (const json::exception& error) {
     return refuse(fmt::format("{} is not JSON: {}", file, printable(error.what())));

@@ -25,10 +25,11 @@ constexpr std::size_t kBurst = 64;
 
 class TapPort : public Port {
  public:
-  TapPort(std::string name, std::size_t mtu, FileDescriptor fd)
-      : Port(std::move(name), mtu),
+  TapPort(std::string name, const InterfaceFacts& facts, FileDescriptor fd)
+      : Port(std::move(name), facts.mtu),
         fd_(std::move(fd)),
-        slot_bytes_(mtu + kEthernetBytes + kVlanBytes),
+        index_(facts.index),
+        slot_bytes_(facts.mtu + kEthernetBytes + kVlanBytes),
         memory_(kBurst * slot_bytes_) {}
 
   std::size_t receive(const Clocks& clocks, std::span<ReceivedFrame> frames) override {
@@ -43,12 +44,12 @@ class TapPort : public Port {
     return count;
   }
 
-  std::size_t send(std::span<const std::span<const std::byte>> frames) override {
-    std::size_t failed = 0;
-    for (const auto& frame : frames) {
-      if (::write(fd_.get(), frame.data(), frame.size()) < 0) ++failed;
+  void send(std::span<const std::span<const std::byte>> frames,
+            std::span<SendFate> fates) override {
+    for (std::size_t i = 0; i < frames.size(); ++i) {
+      const bool taken = ::write(fd_.get(), frames[i].data(), frames[i].size()) >= 0;
+      fates[i] = taken ? SendFate::taken : fate_of_failure();
     }
-    return failed;
   }
 
   std::uint64_t kernel_dropped() override {
@@ -60,14 +61,19 @@ class TapPort : public Port {
   }
 
   int fd() const noexcept override { return fd_.get(); }
-  Result<void> check() override {
-    if (::if_nametoindex(name().c_str()) != 0) return {};
+  Result<InterfaceState> look() override {
+    if (const auto state = state_of(index_)) return *state;
     return fail(ErrorCode::closed,
                 fmt::format("interface {} has gone; start again to make it anew", name()));
   }
 
  private:
+  SendFate fate_of_failure() const noexcept {
+    return state_of(index_) == InterfaceState::up ? SendFate::refused : SendFate::interface_down;
+  }
+
   FileDescriptor fd_;
+  int index_;
   std::size_t slot_bytes_;
   std::vector<std::byte> memory_;
   std::uint64_t dropped_ = 0;
@@ -100,7 +106,7 @@ Result<std::unique_ptr<Port>> open_tap_port(const std::string& name) {
   if (auto up = bring_up(name); !up) return tl::unexpected(std::move(up.error()));
   const auto facts = look_up(name);
   if (!facts) return tl::unexpected(facts.error());
-  return std::make_unique<TapPort>(name, facts->mtu, std::move(fd));
+  return std::make_unique<TapPort>(name, *facts, std::move(fd));
 }
 
 }  // namespace longhaul::apps::wan

@@ -174,19 +174,27 @@ def damage(world):
                  counted['duplicated'] * 0.02, 'packets'), clean(emulator)]
 
 
+OUTAGE = [(1, 'forward', 'down for 500 ms'), (1.5, 'forward', 'up again'),
+          (2, 'forward', 'delay=20ms')]
+
+
 def outage(world):
     """Half a second of nothing, one way only, and a slower line from then on."""
     with world.emulator('--both', 'delay=5ms', '--at', '1s:forward:down=500ms',
                         '--at', '2s:forward:delay=20ms') as emulator:
         probe = world.probe(30_000, 100, 100_000, idle_ms=1000)
         back = world.probe(2_000, 100, 100_000, backward=True)
+    told = [(event['seconds'], event['direction'], event['what'])
+            for event in emulator.counters['events']]
+    lines = [f'[{at:7.1f} s] w0-w1 {way}: {what}' in emulator.errors for at, way, what in told]
     longest = max(gaps(probe.numbers, 30_000)) * 0.1
     return [near('outage', longest, 500, 5, 'ms'),
             near('delay before', percentile(probe.delays[:2000], 0.5) / MS, 5, 0.1, 'ms'),
             near('delay after the change', percentile(probe.delays[-2000:], 0.5) / MS, 20, 0.1,
                  'ms'),
             near('delay the other way', percentile(back.delays, 0.5) / MS, 5, 0.1, 'ms'),
-            row('other way', len(back.numbers), 2000, 2000, 2000, 'packets'), clean(emulator)]
+            row('other way', len(back.numbers), 2000, 2000, 2000, 'packets'),
+            row('events told', int(told == OUTAGE and all(lines)), 1, 1, 1, ''), clean(emulator)]
 
 
 def black_hole(world):

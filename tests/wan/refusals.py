@@ -25,12 +25,29 @@ def bad_input_gets_one_line(lab):
     says(lab.refused(*link, '--at', '5s:up:loss=1%'), 'up', 'forward')
     says(lab.refused('--both', 'rate=1G'), '--link')
     says(lab.refused(*link, '--both', 'loss=2'), 'loss', '1%')
+    says(lab.refused(*link, '--at', '5s:both:loss=1%', '--duration', '1s'), '5 s', '--duration')
+    says(lab.refused(*link, '--both', 'rate=1T,delay=1s,queue=1bdp'), 'queue', '--buffer')
     quiet('ip', '-n', lab.middle, 'link', 'set', 'w1', 'mtu', '1400')
     says(lab.refused(*link), 'MTU 1500', 'ip link set w1 mtu 1500')
     quiet('ip', '-n', lab.middle, 'link', 'set', 'w1', 'mtu', '1500', 'down')
     says(lab.refused(*link), 'w1 is down', 'ip link set w1 up')
     left = quiet('ip', '-n', lab.middle, '-o', 'link', 'show').stdout
     harness.expect('tap' not in left, f'an interface was left: {left}')
+
+
+@harness.case
+def output_that_cannot_be_is_refused_before_anything_is_touched(lab):
+    nowhere = lab.folder / 'nowhere'
+    for flag in ('--json', '--pidfile'):
+        for path, words in ((nowhere / 'x', ('check the path',)), (lab.folder, ())):
+            done = quiet(*lab.inside(lab.middle, lab.wan, '--link', 'w0:w1', '--duration', '100ms',
+                                     flag, path), check=False)
+            harness.expect(done.returncode == 1 and not done.stdout,
+                           f'{flag} {path}: status {done.returncode}, {done.stdout}')
+            says(done.stderr, str(path), *words)
+    says(lab.refused('--link', 'w0:w1', '--json', nowhere / 'x'), '--json', 'No such file')
+    left = list(lab.folder.iterdir())
+    harness.expect(not left, f'something was left: {left}')
 
 
 @harness.case

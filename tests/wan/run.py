@@ -10,7 +10,8 @@ from pathlib import Path
 import world
 from world import harness
 
-import refusals   # noqa: F401  (cases register themselves)
+import interfaces  # noqa: F401  (cases register themselves)
+import refusals   # noqa: F401
 import truth      # noqa: F401
 
 

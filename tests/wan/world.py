@@ -101,6 +101,19 @@ class World:
     @contextlib.contextmanager
     def emulator(self, *words):
         """Runs the emulator; yields an object whose `counters` are there afterwards."""
+        with self.started(*words) as process:
+            yield process
+            process.signal(signal.SIGINT)
+            code = process.wait(5)
+            harness.expect(code == 0, process.story())
+            process.counters = self.counters()
+
+    def counters(self):
+        return json.loads((self.folder / 'counters.json').read_text())
+
+    @contextlib.contextmanager
+    def started(self, *words):
+        """An emulator that is ready; how it ends is the case's business."""
         counters = self.folder / 'counters.json'
         counters.unlink(missing_ok=True)
         command = self.inside(self.middle, self.wan, '--link', 'w0:w1', *words, '--json', counters)
@@ -111,10 +124,6 @@ class World:
             harness.expect(process.running(), process.story())
             process.counters = None
             yield process
-            process.signal(signal.SIGINT)
-            code = process.wait(5)
-            harness.expect(code == 0, process.story())
-            process.counters = json.loads(counters.read_text())
         finally:
             if process.running():
                 process.popen.kill()

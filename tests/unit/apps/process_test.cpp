@@ -86,6 +86,15 @@ TEST(PidFile, OfALivingProcessIsRespected) {
   EXPECT_EQ(folder.entries(), 1u);
 }
 
+TEST(PidFile, IsCheckedWithoutAppearing) {
+  const TemporaryFolder folder;
+  EXPECT_TRUE(PidFile::check(folder.file("pid")));
+  EXPECT_EQ(folder.entries(), 0u);
+  EXPECT_FALSE(PidFile::check(folder.file("nowhere/pid")));
+  const Holder holder(folder.file("pid"));
+  EXPECT_EQ(PidFile::check(folder.file("pid")).error().code, ErrorCode::address_in_use);
+}
+
 TEST(PidFile, OfAKilledProcessIsReplacedAtOnce) {
   const TemporaryFolder folder;
   const Holder holder(folder.file("pid"));

@@ -140,6 +140,35 @@ TEST(Clocks, AStampIsAsOldAsTheWallClockSays) {
   EXPECT_EQ(clocks.of_stamp(6'000'000'000), clocks.now) << "the wall clock was set";
 }
 
+TEST(Report, JudgesLatenessByEnoughPackets) {
+  Report report;
+  report.links.push_back({"a-b", "a", "b", {}});
+  EmulatorStats& stats = report.links[0].directions[0].emulator;
+  const auto judged = [&](std::uint64_t late, std::uint64_t sent) {
+    stats.late_over_1ms = late;
+    stats.sent = sent;
+    return !reasons_of_bottleneck(report).empty();
+  };
+  EXPECT_FALSE(judged(1, 5));
+  EXPECT_FALSE(judged(19, 99));
+  EXPECT_TRUE(judged(20, 99));
+  EXPECT_TRUE(judged(2, 100));
+  EXPECT_FALSE(judged(1, 100));
+  stats.buffer_dropped = 1;
+  EXPECT_TRUE(judged(0, 5));
+}
+
+TEST(Report, EventsAreALineAndAnEntryEach) {
+  Report report;
+  report.events = {{2s, "a-b", "both", "down for 2 s"}, {3500ms, "a-b", "", "b is down"}};
+  EXPECT_EQ(event_text(report.events[0]), "[    2.0 s] a-b both: down for 2 s\n");
+  EXPECT_EQ(event_text(report.events[1]), "[    3.5 s] a-b: b is down\n");
+  const std::string text = json_text(report);
+  EXPECT_NE(text.find("\"events\": ["), std::string::npos);
+  EXPECT_NE(text.find("\"direction\": \"both\""), std::string::npos);
+  EXPECT_NE(text.find("\"seconds\": 3.5"), std::string::npos);
+}
+
 TEST(Report, NamesTheEmulatorAsTheBottleneckOnlyWhenItIs) {
   Report report;
   report.links.push_back({"a-b", "a", "b", {}});
