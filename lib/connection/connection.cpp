@@ -276,9 +276,10 @@ Timestamp Connection::next_timeout() const {
   if (!may_speak())
     return std::min({life_.liveness.lost_at(), life_.handshake.next_timeout(),
                      senders_.next_timeout(), receivers_.next_timeout()});
-  Timestamp next = std::min({life_.liveness.next_timeout(), life_.handshake.next_timeout(),
-                             senders_.next_timeout(), receivers_.next_timeout(),
-                             path_.mtu().next_timeout(), validator_.next_timeout()});
+  Timestamp next =
+      std::min({life_.liveness.next_timeout(answer_patience()), life_.handshake.next_timeout(),
+                senders_.next_timeout(), receivers_.next_timeout(), path_.mtu().next_timeout(),
+                validator_.next_timeout()});
   next = std::min(
       next, std::max(control_.frames.next_due(), path_.pacer().next_send_time(Timestamp::min())));
   auto& spaces = const_cast<Spaces&>(spaces_);

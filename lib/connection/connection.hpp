@@ -157,6 +157,7 @@ class Connection {
   recovery::RepeatTiming repeat_timing() const noexcept;
   recovery::AckTiming ack_timing() const noexcept;
   Duration probe_interval_max() const noexcept;
+  Duration answer_patience() const noexcept;
 
   ConnectionConfig config_;
   crypto::SecretRandom random_;

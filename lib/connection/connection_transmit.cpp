@@ -77,6 +77,10 @@ Duration Connection::probe_interval_max() const noexcept {
   return std::clamp(path_.rtt().smoothed(), kProbeIntervalMin, kProbeIntervalMax);
 }
 
+Duration Connection::answer_patience() const noexcept {
+  return std::max(2 * path_.rtt().smoothed(), kProbeIntervalMax);
+}
+
 std::size_t Connection::poll_transmit(Timestamp now, std::span<base::TxDatagram> slots) {
   const base::PoisonScope scope;
   Burst burst{slots, 0};
@@ -177,7 +181,7 @@ void Connection::transmit_close(Timestamp now, Burst& burst) {
 }
 
 bool Connection::transmit_control(Timestamp now, Burst& burst) {
-  const bool heartbeat = life_.liveness.heartbeat_due(now);
+  const bool heartbeat = life_.liveness.heartbeat_due(now, answer_patience());
   // Reliable frames are many where transfers are many: they keep to the rate like the data they
   // announce. ACKs and answers do not wait.
   const bool frames_due =

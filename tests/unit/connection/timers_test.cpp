@@ -12,6 +12,7 @@ namespace {
 
 using std::chrono::microseconds;
 using std::chrono::milliseconds;
+using std::chrono::seconds;
 
 constexpr auto kBulk = TrafficClass::bulk;
 constexpr Duration kWindow = microseconds(100);
@@ -87,13 +88,16 @@ TEST(tail_markers, a_window_longer_than_the_interval_is_cut_to_it) {
   EXPECT_EQ(markers.due(kBulk), at(kInterval));
 }
 
+constexpr Duration kPatience = milliseconds(250);
+
 TEST(liveness, a_heartbeat_is_due_when_nothing_was_asked_for_that_long) {
   Liveness liveness(at({}), milliseconds(400), milliseconds(2000));
-  EXPECT_FALSE(liveness.heartbeat_due(at(milliseconds(399))));
-  EXPECT_TRUE(liveness.heartbeat_due(at(milliseconds(400))));
+  EXPECT_FALSE(liveness.heartbeat_due(at(milliseconds(399)), kPatience));
+  EXPECT_TRUE(liveness.heartbeat_due(at(milliseconds(400)), kPatience));
   liveness.on_asked(at(milliseconds(300)));
-  EXPECT_FALSE(liveness.heartbeat_due(at(milliseconds(699))));
-  EXPECT_EQ(liveness.next_timeout(), at(milliseconds(700)));
+  liveness.on_heard(at(milliseconds(310)));
+  EXPECT_FALSE(liveness.heartbeat_due(at(milliseconds(699)), kPatience));
+  EXPECT_EQ(liveness.next_timeout(kPatience), at(milliseconds(700)));
 }
 
 TEST(liveness, silence_beyond_the_timeout_is_a_lost_peer) {
@@ -104,14 +108,24 @@ TEST(liveness, silence_beyond_the_timeout_is_a_lost_peer) {
   EXPECT_EQ(liveness.silence(at(milliseconds(2100))), milliseconds(2000));
 }
 
+TEST(liveness, an_unanswered_question_is_repeated_before_the_next_heartbeat) {
+  Liveness liveness(at({}), seconds(2), seconds(10));
+  liveness.on_asked(at(seconds(2)));
+  EXPECT_FALSE(liveness.heartbeat_due(at(milliseconds(2249)), kPatience));
+  EXPECT_TRUE(liveness.heartbeat_due(at(milliseconds(2250)), kPatience));
+  EXPECT_EQ(liveness.next_timeout(kPatience), at(milliseconds(2250)));
+  liveness.on_heard(at(milliseconds(2100)));
+  EXPECT_EQ(liveness.next_timeout(kPatience), at(seconds(4)));
+}
+
 TEST(liveness, an_impatient_peer_hears_five_heartbeats_in_its_timeout) {
   Liveness liveness(at({}), milliseconds(400), milliseconds(2000));
   liveness.on_peer_timeout(milliseconds(500));
-  EXPECT_TRUE(liveness.heartbeat_due(at(milliseconds(100))));
+  EXPECT_TRUE(liveness.heartbeat_due(at(milliseconds(100)), kPatience));
   liveness.on_peer_timeout(milliseconds(60'000));  // a patient one changes nothing
-  EXPECT_TRUE(liveness.heartbeat_due(at(milliseconds(100))));
+  EXPECT_TRUE(liveness.heartbeat_due(at(milliseconds(100)), kPatience));
   liveness.on_peer_timeout({});
-  EXPECT_FALSE(liveness.heartbeat_due(at(milliseconds(99))));
+  EXPECT_FALSE(liveness.heartbeat_due(at(milliseconds(99)), kPatience));
 }
 
 }  // namespace
