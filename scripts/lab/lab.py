@@ -40,7 +40,7 @@ class Lab:
         self.effects = line_effects.effects_by_link(self.topology, effects)
         self.folder = state.folder(self.name)
         self.binary = binary
-        self.since = None
+        self.since = self.maker = None
         self.emulator = None
         self.network = network.Network(self.topology, self.name, mtu)
 
@@ -62,7 +62,8 @@ class Lab:
         for orphan in state.orphans():
             with contextlib.suppress(LabError):
                 remove(orphan)
-        state.claim(self.name)
+        self.maker = processes.identity(os.getpid())
+        state.claim(self.name, self._told())
         try:
             self.network.check_free()
         except BaseException:
@@ -70,7 +71,6 @@ class Lab:
             state.forget(self.name)
             raise
         try:
-            self._save()
             self.network.make()
             self._start()
         except BaseException:
@@ -90,25 +90,34 @@ class Lab:
             raise LabError(scenarios.retold(str(error), path, document, self.scenario)) from None
         self.effects = scenarios.effects(document)
         self.since = time.time()
-        self._save()
+        state.save(self.name, self._told())
 
-    def _save(self):
-        state.save(self.name, {
-            'topology': self.topology.name, 'mtu': self.mtu, 'seed': self.seed,
+    def _told(self):
+        return {
+            'maker': self.maker, 'topology': self.topology.name, 'mtu': self.mtu, 'seed': self.seed,
             'binary': self.binary and str(self.binary), 'since': self.since,
             'scenario': os.path.abspath(self.scenario) if self.scenario else None,
             'effects': {name: vars(value) for name, value in self.effects.items()},
-            'owner': None if self.lasting else processes.identity(os.getpid()),
-            'emulator': self.emulator and self.emulator.who})
+            'owner': None if self.lasting else self.maker,
+            'emulator': self.emulator and self.emulator.who}
 
     def down(self):
-        """Ends what runs inside, removes what was made; returns how many processes had to end."""
+        """Ends what runs inside, removes what was made; returns how many processes had to end.
+        Leaves alone another lab that has got the name meanwhile."""
         with uninterrupted():
             if self.emulator:
                 self.emulator.stop()
+            if state.maker(self.name) not in (None, self.maker):
+                return 0
             ended = self.network.remove()
             state.forget(self.name)
         return ended
+
+    def end_maker(self):
+        """A `wan-lab up` that is still at it: what it makes after the removal nobody would remove,
+        or it would be taken for that of the next lab of the name."""
+        if self.lasting and self.since is None and self.maker != processes.identity(os.getpid()):
+            processes.end([self.maker] if self.maker else [], 3)
 
     # Used.
 
@@ -196,7 +205,8 @@ def load(name):
     lab = Lab(document['topology'], '', name=name, mtu=document['mtu'], seed=document['seed'],
               binary=document['binary'], scenario=document['scenario'],
               lasting=document['owner'] is None)
-    lab.since = document['since']
+    maker = document.get('maker')
+    lab.since, lab.maker = document['since'], maker and tuple(maker)
     lab.effects = {link: line_effects.LinkEffects(**{**value, 'at': tuple(value['at'])})
                    for link, value in document['effects'].items()}
     who = document['emulator']
@@ -208,7 +218,9 @@ def remove(name):
     """A lab by its name, however much of it is there; returns how many processes had to end."""
     check_name(name)
     if name in state.names() and state.load(name):
-        return load(name).down()
+        lab = load(name)
+        lab.end_maker()
+        return lab.down()
     # Its maker was killed before it could say what it makes, or /run was emptied.
     left = [topology for topology in TOPOLOGIES.values()
             if any(map(network.exists, network.namespaces(topology, name)))]

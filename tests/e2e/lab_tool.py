@@ -289,6 +289,28 @@ def lab_without_delay_or_rate_gets_a_queue_that_fits(bench):
     refused(bench, '--rate', 'unlimited', '--queue', '1M', says='queue= .* give rate= too')
 
 
+@case
+def lab_removed_while_it_is_made_leaves_the_next_one_of_its_name_alone(bench):
+    """Its maker stands still meanwhile; then it finds what another one has made."""
+    need_root()
+    bench.stack.callback(remove_quietly)
+    by_hand = [*TOOL, 'up', 'triangle', '--name', NAME]
+    in_program = [sys.executable, '-B', '-c', MAKER, ROOT / 'scripts', NAME]
+    for number, words in enumerate((by_hand, in_program)):
+        first = Process(bench, f'first-{number}', words)
+        bench.processes.append(first)
+        wait_until(lambda: any(trace.startswith('/run/netns') for trace in traces()), 10,
+                   'a namespace')
+        first.signal(signal.SIGSTOP)
+        tool(bench, 'down')
+        tool(bench, 'up', '--delay', '1ms')
+        first.signal(signal.SIGCONT)
+        expect(first.wait(10) != 0, first.story())
+        pings(bench, 'east', 'west')
+        tool(bench, 'down')
+        expect_no_trace()
+
+
 MAKER = '''
 import sys, time
 sys.path.insert(0, sys.argv[1])

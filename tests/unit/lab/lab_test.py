@@ -281,17 +281,39 @@ class States(InFolder):
         self.addCleanup(patch.stop)
 
     def test_a_name_is_taken_once(self):
-        state.claim('mine')
+        state.claim('mine', {'maker': (1, 2)})
         with self.assertRaisesRegex(LabError, 'named "mine" exists: .*wan-lab down --name mine'):
-            state.claim('mine')
+            state.claim('mine', {'maker': (3, 4)})
+        self.assertEqual((1, 2), state.maker('mine'))
         state.forget('mine')
         self.assertEqual([], state.names())
-        state.claim('mine')
+        state.claim('mine', {})
+
+    def test_what_is_no_lab_is_not_among_them(self):
+        state.claim('mine', {})
+        (state.ROOT / 'stray').touch()
+        (state.ROOT / 'Not a name').mkdir()
+        # Of a process that was killed while it claimed a name: no number is that high.
+        (state.ROOT / '.late.99999999').mkdir()
+        self.assertEqual(['mine'], state.names())
+        state.forget('mine')
+        self.assertEqual({'stray', 'Not a name'}, {path.name for path in state.ROOT.iterdir()})
+
+    def test_who_lost_the_name_neither_writes_nor_removes(self):
+        first = lab.Lab(name='mine', lasting=True)
+        first.maker = (1, 2)
+        state.claim('mine', {'maker': (3, 4)})
+        with self.assertRaisesRegex(LabError, 'lab "mine" was removed while it was made'):
+            state.save('mine', first._told())
+        with mock.patch.object(first.network, 'remove') as remove:
+            self.assertEqual(0, first.down())
+        remove.assert_not_called()
+        self.assertEqual((3, 4), state.maker('mine'))
 
     def test_one_that_is_not_there_is_named_beside_those_that_are(self):
         with self.assertRaisesRegex(LabError, 'no lab named "a"; ".*wan-lab up --name a" makes'):
             lab.load('a')
-        state.claim('b')
+        state.folder('b').mkdir(parents=True)
         with self.assertRaisesRegex(LabError, 'no lab named "a"; there are b: .*--name'):
             lab.load('a')
         with self.assertRaisesRegex(LabError, '"b" was not completed: ".*wan-lab down --name b"'):
@@ -303,18 +325,17 @@ class States(InFolder):
         child.kill()
         child.wait()
         for name, owner in (('gone', identity), ('here', processes.identity(1)), ('free', None)):
-            state.claim(name)
-            state.save(name, {'owner': owner})
+            state.claim(name, {'owner': owner})
         self.assertEqual(['gone'], state.orphans())
 
     def test_a_lab_is_read_as_it_was_written(self):
         made = lab.Lab('two-paths', {'east-west-2': LinkEffects('rate=1G', at=('1s:both:loss=1',))},
                        name='mine', lasting=True)
-        state.claim('mine')
-        made._save()
+        made.maker = processes.identity(1)
+        state.claim('mine', made._told())
         read = lab.load('mine')
-        self.assertEqual((made.topology, made.effects, made.lasting, made.mtu, made.binary),
-                         (read.topology, read.effects, read.lasting, read.mtu, read.binary))
+        self.assertEqual((made.topology, made.effects, made.lasting, made.mtu, made.maker),
+                         (read.topology, read.effects, read.lasting, read.mtu, read.maker))
         self.assertFalse(read.running())
 
 
