@@ -13,7 +13,7 @@ import time
 from . import effects as line_effects
 from . import called, emulator, network, processes, programs, state
 from . import scenario as scenarios
-from .errors import LabError
+from .errors import LabError, written_in
 from .topology import TOPOLOGIES, check_name, namespace, topology_named
 
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -63,7 +63,8 @@ class Lab:
             with contextlib.suppress(LabError):
                 remove(orphan)
         self.maker = processes.identity(os.getpid())
-        state.claim(self.name, self._told())
+        with written_in(state.ROOT):
+            state.claim(self.name, self._told())
         try:
             self.network.check_free()
         except BaseException:
@@ -72,7 +73,8 @@ class Lab:
             raise
         try:
             self.network.make()
-            self._start()
+            with written_in(state.ROOT):
+                self._start()
         except BaseException:
             self.down()
             raise
@@ -202,6 +204,13 @@ def load(name):
     document = state.load(check_name(name))
     if document is None:
         raise LabError(f'the lab "{name}" was not completed: "{called.down(name)}"')
+    try:
+        return _restored(name, document)
+    except (LabError, AttributeError, KeyError, TypeError, ValueError):
+        raise state.broken(name) from None
+
+
+def _restored(name, document):
     lab = Lab(document['topology'], '', name=name, mtu=document['mtu'], seed=document['seed'],
               binary=document['binary'], scenario=document['scenario'],
               lasting=document['owner'] is None)
@@ -217,14 +226,17 @@ def load(name):
 def remove(name):
     """A lab by its name, however much of it is there; returns how many processes had to end."""
     check_name(name)
-    if name in state.names() and state.load(name):
+    try:
         lab = load(name)
+    except LabError:
+        lab = None
+    if lab:
         lab.end_maker()
         return lab.down()
-    # Its maker was killed before it could say what it makes, or /run was emptied.
+    # What it says of itself is broken, or /run was emptied.
     left = [topology for topology in TOPOLOGIES.values()
             if any(map(network.exists, network.namespaces(topology, name)))]
-    if not left:
+    if not left and name not in state.names():
         state.load(name)
     ended = sum(network.Network(topology, name, 0).remove() for topology in left)
     state.forget(name)

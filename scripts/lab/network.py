@@ -13,7 +13,7 @@ import subprocess
 from pathlib import Path
 
 from . import called, processes
-from .errors import LabError, Unavailable
+from .errors import LabError, Unavailable, written_in
 from .topology import namespace
 
 WAN = 'wan'
@@ -36,9 +36,14 @@ def _run(*words, error=LabError):
     done = subprocess.run(list(map(str, words)), text=True, check=False, stdin=subprocess.DEVNULL,
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     if done.returncode != 0:
-        cause = (done.stderr.strip() or f'exit status {done.returncode}').splitlines()[0]
-        raise error(f'{" ".join(map(str, words))}: {cause}')
+        raise error(f'{" ".join(map(str, words))}: {_cause(done)}')
     return done.stdout
+
+
+def _cause(done):
+    """Who is killed says nothing: a removal ends what runs in a namespace."""
+    return (done.stderr.strip() or (f'ended by signal {-done.returncode}' if done.returncode < 0
+                                    else f'exit status {done.returncode}')).splitlines()[0]
 
 
 def _batch(where, lines):
@@ -49,7 +54,7 @@ def _batch(where, lines):
     if done.returncode != 0:
         at = re.search(r'^Command failed -:(\d+)', done.stderr, re.M)
         command = lines[int(at[1]) - 1] if at else lines[0]
-        raise LabError(f'ip -n {where} {command}: {done.stderr.strip().splitlines()[0]}')
+        raise LabError(f'ip -n {where} {command}: {_cause(done)}')
 
 
 def namespaces(topology, name):
@@ -80,7 +85,8 @@ class Network:
                 self._make_veth(link, region)
         for region in self.topology.regions:
             self._configure(region)
-        self._write_hosts()
+        with written_in(HOSTS):
+            self._write_hosts()
 
     def _make_veth(self, link, region):
         wan, here = namespace(self.name, WAN), namespace(self.name, region)

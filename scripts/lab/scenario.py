@@ -21,8 +21,12 @@ def read(topology, path):
     else stands in it the emulator checks."""
     try:
         document = json.loads(Path(path).read_text(encoding='utf-8'))
+        # It is to be written again, and that may go less deep than reading.
+        json.dumps(document, indent=1)
     except OSError as error:
         raise LabError(f'scenario {path}: {error.strerror}') from None
+    except RecursionError:
+        raise LabError(f'scenario {path} is nested too deep: no scenario needs that') from None
     except ValueError as error:
         raise LabError(f'scenario {path} is no JSON: {error}') from None
     known = ', '.join(link.name for link in topology.links)

@@ -16,7 +16,7 @@ import shutil
 from pathlib import Path
 
 from . import called, processes
-from .errors import LabError
+from .errors import LabError, written_in
 from .topology import NAME
 
 ROOT = Path('/run/longhaul-lab')
@@ -31,8 +31,10 @@ def claim(name, document):
     ROOT.mkdir(exist_ok=True)
     taken = LabError(f'a lab named "{name}" exists: remove it with "{called.down(name)}", '
                      'or choose another --name')
-    if folder(name).exists():
+    if folder(name).is_dir():
         raise taken
+    if folder(name).exists():
+        raise LabError(f'{folder(name)} is no lab: remove that file, or choose another --name')
     # No name of a lab, and the process that may leave it behind can be told from it.
     part = ROOT / f'.{name}.{os.getpid()}'
     part.mkdir()
@@ -61,21 +63,31 @@ def maker(name):
     """The process that has claimed a name; None if nobody has, or nobody knows."""
     try:
         who = (load(name) or {}).get('maker')
-    except LabError:
+        return who and tuple(who)
+    except (LabError, TypeError):
         return None
-    return who and tuple(who)
 
 
 def load(name):
-    """None if its maker died before it could say anything."""
+    """None if there is a folder and nothing in it that says what it is."""
     if not folder(name).is_dir():
         raise LabError(f'there is no lab named "{name}"; ' + (
             f'there are {", ".join(names())}: choose one with --name' if names()
             else f'"{called.on(name, "up")}" makes one'))
     try:
-        return json.loads((folder(name) / 'lab.json').read_text(encoding='utf-8'))
+        document = json.loads((folder(name) / 'lab.json').read_text(encoding='utf-8'))
     except FileNotFoundError:
         return None
+    except (OSError, ValueError, RecursionError):
+        raise broken(name) from None
+    if not isinstance(document, dict):
+        raise broken(name)
+    return document
+
+
+def broken(name):
+    return LabError(f'{folder(name)}/lab.json does not say what the lab "{name}" is: '
+                    f'remove it with "{called.down(name)}"')
 
 
 def names():
@@ -87,7 +99,8 @@ def names():
 
 
 def forget(name):
-    shutil.rmtree(folder(name), ignore_errors=True)
+    with written_in(ROOT), contextlib.suppress(FileNotFoundError):
+        shutil.rmtree(folder(name))
     for path in ROOT.glob('.*.*'):
         if not Path('/proc', path.suffix.lstrip('.')).exists():
             shutil.rmtree(path, ignore_errors=True)
@@ -99,8 +112,8 @@ def orphans():
     """Names of labs that were to go with a process that has ended."""
     found = []
     for name in names():
-        # It may be removed meanwhile, by its owner.
-        with contextlib.suppress(LabError):
+        # It may be removed meanwhile, by its owner, or be broken.
+        with contextlib.suppress(LabError, TypeError, ValueError, IndexError):
             owner = (load(name) or {}).get('owner')
             if owner and not processes.alive(tuple(owner)):
                 found.append(name)

@@ -218,6 +218,8 @@ def lab_refuses_what_makes_no_sense_in_one_line(bench):
     refused(bench, '--scenario', scenario, says=f'{scenario}: east-west: .*rte.*rate')
     scenario.write_text('{"links": [{"name": "east-west", "all": {}}]}')
     refused(bench, '--scenario', scenario, says=f'{scenario}: link east-west has.*"all"')
+    scenario.write_text('[' * 200_000)
+    refused(bench, '--scenario', scenario, says='nested too deep')
     scenario.write_text('{"links": []}')
     refused(bench, '--scenario', scenario, says='says nothing of east-west: describe every link')
     scenario.write_text('{"sead": 1, "links": [{"name": "east-west"}]}')
@@ -309,6 +311,69 @@ def lab_removed_while_it_is_made_leaves_the_next_one_of_its_name_alone(bench):
         pings(bench, 'east', 'west')
         tool(bench, 'down')
         expect_no_trace()
+
+
+@case
+def lab_that_nobody_hears_of_is_up_all_the_same(bench):
+    need_root()
+    bench.stack.callback(remove_quietly)
+    words = [*map(str, TOOL), 'up', '--name', NAME]
+    with open('/dev/full', 'wb') as full:
+        made = subprocess.run(words, stdout=full, stderr=subprocess.PIPE, text=True, check=False,
+                              timeout=30)
+        expect(made.returncode == 1 and re.fullmatch(
+            'wan-lab: standard output: No space .*; the lab is up all the same, remove it with: '
+            f'{TOOL[-1]} down --name {NAME}\n', made.stderr), made.stderr)
+    pings(bench, 'east', 'west')
+    for command in ('status', 'down'):
+        here, there = os.pipe()
+        os.close(here)
+        said = subprocess.run([*words[:-3], command, *words[-2:]], stdout=there, text=True,
+                              stderr=subprocess.PIPE, check=False, timeout=30)
+        os.close(there)
+        expect(said.returncode == 1 and said.stderr == 'wan-lab: standard output: Broken pipe\n',
+               f'{command}: {said.stderr}')
+    expect_no_trace()
+
+
+@case
+def lab_that_cannot_be_written_down_is_refused(bench):
+    """At once, or with its namespaces made."""
+    need_root()
+    bench.stack.callback(remove_quietly)
+    for number, how in enumerate(('ro', 'size=4k')):
+        process = Process(bench, f'up-{number}', [
+            'unshare', '--mount', 'sh', '-c', f'mkdir -p {state.ROOT}; mount -t tmpfs -o {how} '
+            f'lab-test {state.ROOT} && exec "$@"', 'sh', *TOOL, 'up', '--name', NAME])
+        expect(process.wait(30) == 1 and re.fullmatch(
+            rf'wan-lab: {state.ROOT}\S*: (Read-only|No space) .*; what belongs to a lab is .*\n',
+            process.everything), process.story())
+        expect_no_trace()
+
+
+@case
+def lab_beside_a_broken_one_is_not_concerned(bench):
+    need_root()
+    bench.stack.callback(remove_quietly)
+    other = f'{NAME}broken'
+    words = [*TOOL, 'down', '--name', other]
+    for number, text in enumerate(('{"owner":', '[]', '{"owner": 7}')):
+        state.folder(other).mkdir(parents=True)
+        bench.stack.callback(shutil.rmtree, state.folder(other), ignore_errors=True)
+        (state.folder(other) / 'lab.json').write_text(text)
+        subprocess.run(['ip', 'netns', 'add', f'lhlab-{other}-west'], check=True)
+        tool(bench, 'up')
+        pings(bench, 'east', 'west')
+        tool(bench, 'status')
+        told = Process(bench, f'all-{number}', [*TOOL, 'status'])
+        expect(told.wait(10) == 1 and f'lab {NAME}: ' in told.output, told.story())
+        expect(f'does not say what the lab "{other}" is: remove it with "{TOOL[-1]} down --name '
+               f'{other}"\n' in told.errors, told.story())
+        tool(bench, 'down')
+        removed = Process(bench, f'removed-{number}', words)
+        expect(removed.wait(10) == 0 and not state.folder(other).exists()
+               and not Path(f'/run/netns/lhlab-{other}-west').exists(), removed.story())
+    expect_no_trace()
 
 
 MAKER = '''

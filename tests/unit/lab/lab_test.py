@@ -299,6 +299,24 @@ class States(InFolder):
         state.forget('mine')
         self.assertEqual({'stray', 'Not a name'}, {path.name for path in state.ROOT.iterdir()})
 
+    def test_one_that_cannot_be_removed_does_not_keep_the_others(self):
+        for name in ('a', 'b', 'c'):
+            state.claim(name, {})
+        forget = state.forget
+
+        def refuse(name):
+            if name == 'b':
+                raise LabError('b is stuck')
+            forget(name)
+        said, complained = io.StringIO(), io.StringIO()
+        with mock.patch.object(network, 'need_tools'), mock.patch.object(
+                network, 'exists', return_value=False), mock.patch.object(
+                state, 'forget', refuse), contextlib.redirect_stdout(
+                said), contextlib.redirect_stderr(complained):
+            self.assertEqual(1, command_line.do_down(options.parsed(['down', '--all'])))
+        self.assertEqual(('lab a removed\nlab c removed\n', 'wan-lab: b is stuck\n'),
+                         (said.getvalue(), complained.getvalue()))
+
     def test_who_lost_the_name_neither_writes_nor_removes(self):
         first = lab.Lab(name='mine', lasting=True)
         first.maker = (1, 2)
@@ -388,6 +406,14 @@ class Status(unittest.TestCase):
 
 
 class Networks(unittest.TestCase):
+    def test_who_is_killed_and_says_nothing_is_told_of(self):
+        killed = subprocess.CompletedProcess([], -15, '', '')
+        with mock.patch.object(subprocess, 'run', return_value=killed):
+            with self.assertRaisesRegex(LabError, 'ip -n a link add: ended by signal 15'):
+                network._batch('a', ['link add'])
+            with self.assertRaisesRegex(LabError, 'ip link: ended by signal 15'):
+                network._run('ip', 'link')
+
     def test_namespaces_are_told_before_they_are_made(self):
         self.assertEqual(['lhlab-a-east', 'lhlab-a-west', 'lhlab-a-wan'],
                          network.namespaces(TWO_PATHS, 'a'))
