@@ -6,6 +6,7 @@
       to-west 10.77.1.1 ── veth ── w0  longhaul-wan  w1 ── veth ── to-east 10.77.1.2
 """
 
+import functools
 import os
 import re
 import shutil
@@ -14,6 +15,7 @@ from pathlib import Path
 
 from . import called, processes
 from .errors import LabError, Unavailable, written_in
+from .shared_folder import inside, leave
 from .topology import namespace
 
 WAN = 'wan'
@@ -126,7 +128,7 @@ class Network:
         lines = [f'{address} {host}\n' for host, address in self.topology.hosts()]
         for region in self.topology.regions:
             folder = HOSTS / namespace(self.name, region)
-            folder.mkdir(parents=True, exist_ok=True)
+            inside(HOSTS, functools.partial(folder.mkdir, exist_ok=True))
             (folder / 'hosts').write_text(LOCALHOST + ''.join(lines), encoding='ascii')
 
     def inhabitants(self):
@@ -142,8 +144,8 @@ class Network:
 
     def remove(self):
         """Whatever of it is there; returns how many processes had to end."""
-        inside = self.inhabitants()
-        processes.end([who for each in inside.values() for who in each], 3)
+        found = self.inhabitants()
+        processes.end([who for each in found.values() for who in each], 3)
         for where in filter(exists, namespaces(self.topology, self.name)):
             try:
                 _run('ip', 'netns', 'del', where)
@@ -153,8 +155,7 @@ class Network:
                     raise
         for region in self.topology.regions:
             shutil.rmtree(HOSTS / namespace(self.name, region), ignore_errors=True)
-        if HOSTS.is_dir() and not any(HOSTS.iterdir()):
-            HOSTS.rmdir()
+        leave(HOSTS)
         # An emulator that nobody remembers is not what a user has started.
         emulators = namespace(self.name, WAN)
-        return sum(len(each) for where, each in inside.items() if where != emulators)
+        return sum(len(each) for where, each in found.items() if where != emulators)

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from . import called, processes
 from .errors import LabError, written_in
+from .shared_folder import clear, inside, leave
 from .topology import NAME
 
 ROOT = Path('/run/longhaul-lab')
@@ -28,7 +29,6 @@ def folder(name):
 
 def claim(name, document):
     """The folder of a new lab, with what `document` says: there is none without."""
-    ROOT.mkdir(exist_ok=True)
     taken = LabError(f'a lab named "{name}" exists: remove it with "{called.down(name)}", '
                      'or choose another --name')
     if folder(name).is_dir():
@@ -37,7 +37,7 @@ def claim(name, document):
         raise LabError(f'{folder(name)} is no lab: remove that file, or choose another --name')
     # No name of a lab, and the process that may leave it behind can be told from it.
     part = ROOT / f'.{name}.{os.getpid()}'
-    part.mkdir()
+    inside(ROOT, lambda: part.mkdir(exist_ok=True))
     try:
         (part / 'lab.json').write_text(json.dumps(document, indent=1), encoding='utf-8')
         os.rename(part, folder(name))
@@ -99,13 +99,14 @@ def names():
 
 
 def forget(name):
-    with written_in(ROOT), contextlib.suppress(FileNotFoundError):
-        shutil.rmtree(folder(name))
-    for path in ROOT.glob('.*.*'):
-        if not Path('/proc', path.suffix.lstrip('.')).exists():
-            shutil.rmtree(path, ignore_errors=True)
-    with contextlib.suppress(OSError):
-        ROOT.rmdir()
+    with written_in(ROOT):
+        clear(folder(name))
+    # Another lab may take the folder away meanwhile.
+    with contextlib.suppress(FileNotFoundError):
+        for path in ROOT.glob('.*.*'):
+            if not Path('/proc', path.suffix.lstrip('.')).exists():
+                shutil.rmtree(path, ignore_errors=True)
+    leave(ROOT)
 
 
 def orphans():

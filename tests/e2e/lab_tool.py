@@ -362,6 +362,8 @@ def lab_beside_a_broken_one_is_not_concerned(bench):
         bench.stack.callback(shutil.rmtree, state.folder(other), ignore_errors=True)
         (state.folder(other) / 'lab.json').write_text(text)
         subprocess.run(['ip', 'netns', 'add', f'lhlab-{other}-west'], check=True)
+        bench.stack.callback(subprocess.run, ['ip', 'netns', 'del', f'lhlab-{other}-west'],
+                             check=False, stderr=subprocess.DEVNULL)
         tool(bench, 'up')
         pings(bench, 'east', 'west')
         tool(bench, 'status')

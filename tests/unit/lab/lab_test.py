@@ -5,11 +5,13 @@ command line, what is told of a lab, and a child that is not what it should be."
 import contextlib
 import io
 import json
+import os
 import signal
 import subprocess
 import sys
 import tempfile
 import time
+import traceback
 import unittest
 from pathlib import Path
 from unittest import mock
@@ -403,6 +405,52 @@ class Status(unittest.TestCase):
         for words in ('DEAD (killed, or crashed), so nothing passes; start again: so',
                       'out of memory', ' GONE; start again: so'):
             self.assertIn(words, told)
+
+
+class AtOnce(InFolder):
+    """Unrelated labs made and removed in the same moments: each takes away the common folders."""
+
+    def setUp(self):
+        super().setUp()
+        for module, name in ((state, 'ROOT'), (network, 'HOSTS')):
+            patch = mock.patch.object(module, name, self.folder / name)
+            patch.start()
+            self.addCleanup(patch.stop)
+        patch = mock.patch.object(network, 'exists', return_value=False)
+        patch.start()
+        self.addCleanup(patch.stop)
+
+    def in_four_processes(self, make_and_remove):
+        def child(name):
+            try:
+                deadline = time.monotonic() + 1
+                while time.monotonic() < deadline:
+                    make_and_remove(name)
+            except BaseException:
+                traceback.print_exc()
+                os._exit(1)
+            os._exit(0)
+
+        children = []
+        for name in 'abcd':
+            children.append(os.fork())
+            if not children[-1]:
+                child(name)
+        self.assertEqual([0] * 4, [os.waitpid(pid, 0)[1] for pid in children])
+
+    def test_names_are_claimed(self):
+        def once(name):
+            state.claim(name, {'maker': (1, 2)})
+            state.names()
+            state.forget(name)
+        self.in_four_processes(once)
+
+    def test_hosts_are_written(self):
+        def once(name):
+            made = network.Network(TWO_PATHS, name, 1500)
+            made._write_hosts()
+            made.remove()
+        self.in_four_processes(once)
 
 
 class Networks(unittest.TestCase):
