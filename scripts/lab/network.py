@@ -11,6 +11,7 @@ import os
 import re
 import shutil
 import subprocess
+import time
 from pathlib import Path
 
 from . import called, processes
@@ -22,6 +23,8 @@ WAN = 'wan'
 # What the emulator has to see is what a network card would send: whole, with its checksum.
 OFFLOADS_OFF = [word for feature in ('tx', 'tso', 'gso', 'gro', 'tx-udp-segmentation')
                 for word in (feature, 'off')]
+# For those that are asked to end, and for all of them together with what they leave behind.
+GRACE, ENDING_SECONDS = 3, 15
 HOSTS = Path('/etc/netns')
 LOCALHOST = '127.0.0.1 localhost\n::1 localhost\n'
 
@@ -144,8 +147,7 @@ class Network:
 
     def remove(self):
         """Whatever of it is there; returns how many processes had to end."""
-        found = self.inhabitants()
-        processes.end([who for each in found.values() for who in each], 3)
+        ended = self._end_inhabitants()
         for where in filter(exists, namespaces(self.topology, self.name)):
             try:
                 _run('ip', 'netns', 'del', where)
@@ -158,4 +160,18 @@ class Network:
         leave(HOSTS)
         # An emulator that nobody remembers is not what a user has started.
         emulators = namespace(self.name, WAN)
-        return sum(len(each) for where, each in found.items() if where != emulators)
+        return sum(len(each) for where, each in ended.items() if where != emulators)
+
+    def _end_inhabitants(self):
+        """With what they start in their last moments, which is given none. By namespace."""
+        ended, grace, deadline = {}, GRACE, time.monotonic() + ENDING_SECONDS
+        while found := {where: each for where, each in self.inhabitants().items() if each}:
+            if time.monotonic() > deadline:
+                pids = ', '.join(str(who[0]) for each in found.values() for who in each[:5])
+                raise LabError(f'what runs in lab "{self.name}" does not end, or starts again and '
+                               f'again: end it (process {pids}), then "{called.down(self.name)}"')
+            processes.end([who for each in found.values() for who in each], grace)
+            for where, each in found.items():
+                ended.setdefault(where, set()).update(each)
+            grace = 0
+        return ended

@@ -352,6 +352,31 @@ def lab_that_cannot_be_written_down_is_refused(bench):
 
 
 @case
+def lab_is_removed_with_what_its_processes_start_as_they_end(bench):
+    up(bench)
+    # Known by its seconds.
+    sleep = f'sleep 300.{os.getpid()}'
+    scripts = (f'trap "setsid {sleep} & exit" TERM; echo on; while :; do sleep 0.05; done',
+               f'trap "" TERM; echo on; while :; do setsid {sleep} & sleep 0.02; done')
+    for number, script in enumerate(scripts):
+        runner = start(bench, f'runner-{number}', 'run', 'west', 'sh', '-c', script)
+        wait_until(lambda found=runner: 'on' in found.output, 10, 'the script runs')
+    tool(bench, 'down')
+    left = [path for path in Path('/proc').glob('[0-9]*/cmdline') if runs(path, sleep)]
+    for path in left:
+        os.kill(int(path.parent.name), signal.SIGKILL)
+    expect(not left, f'{len(left)} processes run on')
+    expect_no_trace()
+
+
+def runs(path, command):
+    try:
+        return path.read_bytes().split(b'\0')[:-1] == command.encode().split(b' ')
+    except OSError:
+        return False
+
+
+@case
 def lab_beside_a_broken_one_is_not_concerned(bench):
     need_root()
     bench.stack.callback(remove_quietly)

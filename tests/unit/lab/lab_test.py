@@ -454,6 +454,15 @@ class AtOnce(InFolder):
 
 
 class Networks(unittest.TestCase):
+    def test_what_does_not_end_is_named(self):
+        made = network.Network(TWO_PATHS, 'a', 1500)
+        with mock.patch.object(made, 'inhabitants', return_value={'lhlab-a-east': [(7, 1)]}), \
+                mock.patch.object(processes, 'end') as end, \
+                mock.patch.object(network, 'ENDING_SECONDS', 0.01):
+            with self.assertRaisesRegex(LabError, r'end it \(process 7\), then ".*down --name a"'):
+                made.remove()
+        self.assertEqual([3, 0], [call.args[1] for call in end.call_args_list[:2]])
+
     def test_who_is_killed_and_says_nothing_is_told_of(self):
         killed = subprocess.CompletedProcess([], -15, '', '')
         with mock.patch.object(subprocess, 'run', return_value=killed):
