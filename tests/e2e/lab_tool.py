@@ -218,6 +218,9 @@ def lab_refuses_what_makes_no_sense_in_one_line(bench):
     refused(bench, '--scenario', scenario, says=f'{scenario}: east-west: .*rte.*rate')
     scenario.write_text('{"links": [{"name": "east-west", "all": {}}]}')
     refused(bench, '--scenario', scenario, says=f'{scenario}: link east-west has.*"all"')
+    pipe = bench.folder / 'pipe'
+    os.mkfifo(pipe)
+    refused(bench, '--scenario', pipe, says='pipe is no regular file')
     scenario.write_text('[' * 200_000)
     refused(bench, '--scenario', scenario, says='nested too deep')
     scenario.write_text('{"links": []}')
@@ -238,7 +241,7 @@ def lab_refuses_what_makes_no_sense_in_one_line(bench):
 @case
 def lab_of_a_scenario_says_what_each_link_does_whatever_their_order(bench):
     scenario = bench.folder / 'scenario.json'
-    scenario.write_text(json.dumps({'seed': 7, 'links': [
+    scenario.write_text('\ufeff' + json.dumps({'seed': 7, 'links': [
         {'name': 'east-west-2', 'forward': {'loss': 0.01}},
         {'name': 'east-west-1', 'both': {'delay': '2ms'},
          'schedule': [{'at': '900s', 'direction': 'both', 'effects': {'down': '2s'}}]}]}))
