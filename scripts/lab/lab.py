@@ -214,12 +214,12 @@ def _restored(name, document):
     lab = Lab(document['topology'], '', name=name, mtu=document['mtu'], seed=document['seed'],
               binary=document['binary'], scenario=document['scenario'],
               lasting=document['owner'] is None)
-    maker = document.get('maker')
-    lab.since, lab.maker = document['since'], maker and tuple(maker)
+    lab.since = document['since'] and float(document['since'])
+    lab.maker = processes.read(document.get('maker'))
+    told = {link.name: document['effects'][link.name] for link in lab.topology.links}
     lab.effects = {link: line_effects.LinkEffects(**{**value, 'at': tuple(value['at'])})
-                   for link, value in document['effects'].items()}
-    who = document['emulator']
-    lab.emulator = emulator.Emulator(lab.folder, lab.binary, who and tuple(who))
+                   for link, value in told.items()}
+    lab.emulator = emulator.Emulator(lab.folder, lab.binary, processes.read(document['emulator']))
     return lab
 
 

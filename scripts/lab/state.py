@@ -62,9 +62,8 @@ def save(name, document):
 def maker(name):
     """The process that has claimed a name; None if nobody has, or nobody knows."""
     try:
-        who = (load(name) or {}).get('maker')
-        return who and tuple(who)
-    except (LabError, TypeError):
+        return processes.read((load(name) or {}).get('maker'))
+    except (LabError, TypeError, ValueError):
         return None
 
 
@@ -114,8 +113,8 @@ def orphans():
     found = []
     for name in names():
         # It may be removed meanwhile, by its owner, or be broken.
-        with contextlib.suppress(LabError, TypeError, ValueError, IndexError):
-            owner = (load(name) or {}).get('owner')
-            if owner and not processes.alive(tuple(owner)):
+        with contextlib.suppress(LabError, TypeError, ValueError):
+            owner = processes.read((load(name) or {}).get('owner'))
+            if owner and not processes.alive(owner):
                 found.append(name)
     return found

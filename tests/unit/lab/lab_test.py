@@ -301,6 +301,17 @@ class States(InFolder):
         state.forget('mine')
         self.assertEqual({'stray', 'Not a name'}, {path.name for path in state.ROOT.iterdir()})
 
+    def test_one_that_is_told_wrongly_is_broken_and_no_orphan(self):
+        made = lab.Lab(name='mine', lasting=True)
+        for key, value in (('topology', []), ('since', 'long'), ('effects', {}), ('emulator', [1]),
+                           ('maker', 'nobody'), ('owner', [1]), ('owner', 'x')):
+            state.claim('mine', {**made._told(), key: value})
+            if key != 'owner':
+                with self.assertRaisesRegex(LabError, 'what the lab "mine" is: remove it with'):
+                    lab.load('mine')
+            self.assertEqual([], state.orphans())
+            state.forget('mine')
+
     def test_one_that_cannot_be_removed_does_not_keep_the_others(self):
         for name in ('a', 'b', 'c'):
             state.claim(name, {})
