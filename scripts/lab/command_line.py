@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """scripts/wan-lab for people: up, run, status, down."""
 
-import contextlib
 import json
+import os
 import signal
 import sys
 
@@ -29,15 +29,21 @@ def do_up(arguments):
              binary=arguments.emulator, scenario=arguments.scenario, lasting=True) as lab:
         # It is up, so that an interrupt comes too late: nobody is told that it was not made.
         signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
-        say_ready(lab)
-
-
-def say_ready(lab):
-    for line in lines(describe(lab)):
-        print(line)
     first, second = lab.topology.regions[:2]
-    print(f'ready. Try: {on(lab.name, "run")} {first} ping -c 3 {second}; '
-          f'remove it with: {down(lab.name)}', flush=True)
+    say(*lines(describe(lab)),
+        f'ready. Try: {on(lab.name, "run")} {first} ping -c 3 {second}; '
+        f'remove it with: {down(lab.name)}',
+        unheard=f'; the lab is up all the same, remove it with: {down(lab.name)}')
+
+
+def say(*told, unheard=''):
+    """To a reader who may have gone, or a disk that may be full: what was done stays done."""
+    try:
+        print(*told, sep='\n', flush=True)
+    except OSError as error:
+        # What is left in the buffer would fail once more when Python ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise LabError(f'standard output: {error.strerror}{unheard}') from None
 
 
 def do_run(arguments):
@@ -65,30 +71,50 @@ def check_region(arguments):
 
 def do_status(arguments):
     network.need_tools()
-    labs = list(all_labs()) if arguments.name is None else [load(arguments.name)]
+    labs, broken = all_labs() if arguments.name is None else ([load(arguments.name)], [])
     told = [describe(lab) for lab in labs]
     if arguments.json:
-        print(json.dumps(told, indent=1))
-    elif not told:
-        print(f'no lab is up; "{tool()} up" makes one')
-    else:
-        print('\n'.join(line for one in told for line in lines(one)))
-    return 0 if all(lab.running() for lab in labs) else 1
+        say(json.dumps(told, indent=1))
+    elif told:
+        say(*(line for one in told for line in lines(one)))
+    elif not broken:
+        say(f'no lab is up; "{tool()} up" makes one')
+    for error in broken:
+        complain(error)
+    return 0 if all(lab.running() for lab in labs) and not broken else 1
 
 
 def all_labs():
-    """One may be removed meanwhile."""
+    """And what is wrong with those that cannot be told of. One may be removed meanwhile."""
+    labs, broken = [], []
     for name in state.names():
-        with contextlib.suppress(LabError):
-            yield load(name)
+        try:
+            labs.append(load(name))
+        except LabError as error:
+            if name in state.names():
+                broken.append(error)
+    return labs, broken
 
 
 def do_down(arguments):
     network.need_tools()
+    removed, failed = [], False
     for name in state.names() if arguments.all else [arguments.name]:
-        ended = remove(name)
+        try:
+            ended = remove(name)
+        except LabError as error:
+            complain(error)
+            failed = True
+            continue
         inside = f', {ended} process{"es" if ended > 1 else ""} inside it ended' if ended else ''
-        print(f'lab {name} removed{inside}')
+        removed.append(f'lab {name} removed{inside}')
+    if removed:
+        say(*removed)
+    return 1 if failed else 0
+
+
+def complain(error):
+    print(f'wan-lab: {error}', file=sys.stderr)
 
 
 def main(words=None):
@@ -98,7 +124,10 @@ def main(words=None):
         arguments = parsed(sys.argv[1:] if words is None else words)
         return do[arguments.command](arguments) or 0
     except LabError as error:
-        print(f'wan-lab: {error}', file=sys.stderr)
+        complain(error)
+        return 1
+    except OSError as error:
+        complain(f'{error.filename or "the system"}: {error.strerror}')
         return 1
     except KeyboardInterrupt:
         print('wan-lab: interrupted', file=sys.stderr)

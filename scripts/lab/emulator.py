@@ -70,4 +70,7 @@ class Emulator:
         if not self.json.exists() or not self.json.stat().st_size:
             raise LabError(f'{EMULATOR} has written no counters; its last words: '
                            f'{self.last_words() or "none"}')
-        return json.loads(self.json.read_text(encoding='utf-8'))
+        try:
+            return json.loads(self.json.read_text(encoding='utf-8'))
+        except (OSError, ValueError):
+            raise LabError(f'{self.json} holds no counters') from None

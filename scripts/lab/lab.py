@@ -13,7 +13,7 @@ import time
 from . import effects as line_effects
 from . import called, emulator, network, processes, programs, state
 from . import scenario as scenarios
-from .errors import LabError
+from .errors import LabError, written_in
 from .topology import TOPOLOGIES, check_name, namespace, topology_named
 
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -40,7 +40,7 @@ class Lab:
         self.effects = line_effects.effects_by_link(self.topology, effects)
         self.folder = state.folder(self.name)
         self.binary = binary
-        self.since = None
+        self.since = self.maker = None
         self.emulator = None
         self.network = network.Network(self.topology, self.name, mtu)
 
@@ -62,7 +62,9 @@ class Lab:
         for orphan in state.orphans():
             with contextlib.suppress(LabError):
                 remove(orphan)
-        state.claim(self.name)
+        self.maker = processes.identity(os.getpid())
+        with written_in(state.ROOT):
+            state.claim(self.name, self._told())
         try:
             self.network.check_free()
         except BaseException:
@@ -70,9 +72,9 @@ class Lab:
             state.forget(self.name)
             raise
         try:
-            self._save()
             self.network.make()
-            self._start()
+            with written_in(state.ROOT):
+                self._start()
         except BaseException:
             self.down()
             raise
@@ -90,25 +92,34 @@ class Lab:
             raise LabError(scenarios.retold(str(error), path, document, self.scenario)) from None
         self.effects = scenarios.effects(document)
         self.since = time.time()
-        self._save()
+        state.save(self.name, self._told())
 
-    def _save(self):
-        state.save(self.name, {
-            'topology': self.topology.name, 'mtu': self.mtu, 'seed': self.seed,
+    def _told(self):
+        return {
+            'maker': self.maker, 'topology': self.topology.name, 'mtu': self.mtu, 'seed': self.seed,
             'binary': self.binary and str(self.binary), 'since': self.since,
             'scenario': os.path.abspath(self.scenario) if self.scenario else None,
             'effects': {name: vars(value) for name, value in self.effects.items()},
-            'owner': None if self.lasting else processes.identity(os.getpid()),
-            'emulator': self.emulator and self.emulator.who})
+            'owner': None if self.lasting else self.maker,
+            'emulator': self.emulator and self.emulator.who}
 
     def down(self):
-        """Ends what runs inside, removes what was made; returns how many processes had to end."""
+        """Ends what runs inside, removes what was made; returns how many processes had to end.
+        Leaves alone another lab that has got the name meanwhile."""
         with uninterrupted():
             if self.emulator:
                 self.emulator.stop()
+            if state.maker(self.name) not in (None, self.maker):
+                return 0
             ended = self.network.remove()
             state.forget(self.name)
         return ended
+
+    def end_maker(self):
+        """A `wan-lab up` that is still at it: what it makes after the removal nobody would remove,
+        or it would be taken for that of the next lab of the name."""
+        if self.lasting and self.since is None and self.maker != processes.identity(os.getpid()):
+            processes.end([self.maker] if self.maker else [], 3)
 
     # Used.
 
@@ -193,26 +204,39 @@ def load(name):
     document = state.load(check_name(name))
     if document is None:
         raise LabError(f'the lab "{name}" was not completed: "{called.down(name)}"')
+    try:
+        return _restored(name, document)
+    except (LabError, AttributeError, KeyError, TypeError, ValueError):
+        raise state.broken(name) from None
+
+
+def _restored(name, document):
     lab = Lab(document['topology'], '', name=name, mtu=document['mtu'], seed=document['seed'],
               binary=document['binary'], scenario=document['scenario'],
               lasting=document['owner'] is None)
-    lab.since = document['since']
+    lab.since = document['since'] and float(document['since'])
+    lab.maker = processes.read(document.get('maker'))
+    told = {link.name: document['effects'][link.name] for link in lab.topology.links}
     lab.effects = {link: line_effects.LinkEffects(**{**value, 'at': tuple(value['at'])})
-                   for link, value in document['effects'].items()}
-    who = document['emulator']
-    lab.emulator = emulator.Emulator(lab.folder, lab.binary, who and tuple(who))
+                   for link, value in told.items()}
+    lab.emulator = emulator.Emulator(lab.folder, lab.binary, processes.read(document['emulator']))
     return lab
 
 
 def remove(name):
     """A lab by its name, however much of it is there; returns how many processes had to end."""
     check_name(name)
-    if name in state.names() and state.load(name):
-        return load(name).down()
-    # Its maker was killed before it could say what it makes, or /run was emptied.
+    try:
+        lab = load(name)
+    except LabError:
+        lab = None
+    if lab:
+        lab.end_maker()
+        return lab.down()
+    # What it says of itself is broken, or /run was emptied.
     left = [topology for topology in TOPOLOGIES.values()
             if any(map(network.exists, network.namespaces(topology, name)))]
-    if not left:
+    if not left and name not in state.names():
         state.load(name)
     ended = sum(network.Network(topology, name, 0).remove() for topology in left)
     state.forget(name)

@@ -6,20 +6,25 @@
       to-west 10.77.1.1 ── veth ── w0  longhaul-wan  w1 ── veth ── to-east 10.77.1.2
 """
 
+import functools
 import os
 import re
 import shutil
 import subprocess
+import time
 from pathlib import Path
 
 from . import called, processes
-from .errors import LabError, Unavailable
+from .errors import LabError, Unavailable, written_in
+from .shared_folder import inside, leave
 from .topology import namespace
 
 WAN = 'wan'
 # What the emulator has to see is what a network card would send: whole, with its checksum.
 OFFLOADS_OFF = [word for feature in ('tx', 'tso', 'gso', 'gro', 'tx-udp-segmentation')
                 for word in (feature, 'off')]
+# For those that are asked to end, and for all of them together with what they leave behind.
+GRACE, ENDING_SECONDS = 3, 15
 HOSTS = Path('/etc/netns')
 LOCALHOST = '127.0.0.1 localhost\n::1 localhost\n'
 
@@ -36,9 +41,14 @@ def _run(*words, error=LabError):
     done = subprocess.run(list(map(str, words)), text=True, check=False, stdin=subprocess.DEVNULL,
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     if done.returncode != 0:
-        cause = (done.stderr.strip() or f'exit status {done.returncode}').splitlines()[0]
-        raise error(f'{" ".join(map(str, words))}: {cause}')
+        raise error(f'{" ".join(map(str, words))}: {_cause(done)}')
     return done.stdout
+
+
+def _cause(done):
+    """Who is killed says nothing: a removal ends what runs in a namespace."""
+    return (done.stderr.strip() or (f'ended by signal {-done.returncode}' if done.returncode < 0
+                                    else f'exit status {done.returncode}')).splitlines()[0]
 
 
 def _batch(where, lines):
@@ -49,7 +59,7 @@ def _batch(where, lines):
     if done.returncode != 0:
         at = re.search(r'^Command failed -:(\d+)', done.stderr, re.M)
         command = lines[int(at[1]) - 1] if at else lines[0]
-        raise LabError(f'ip -n {where} {command}: {done.stderr.strip().splitlines()[0]}')
+        raise LabError(f'ip -n {where} {command}: {_cause(done)}')
 
 
 def namespaces(topology, name):
@@ -80,7 +90,8 @@ class Network:
                 self._make_veth(link, region)
         for region in self.topology.regions:
             self._configure(region)
-        self._write_hosts()
+        with written_in(HOSTS):
+            self._write_hosts()
 
     def _make_veth(self, link, region):
         wan, here = namespace(self.name, WAN), namespace(self.name, region)
@@ -120,7 +131,7 @@ class Network:
         lines = [f'{address} {host}\n' for host, address in self.topology.hosts()]
         for region in self.topology.regions:
             folder = HOSTS / namespace(self.name, region)
-            folder.mkdir(parents=True, exist_ok=True)
+            inside(HOSTS, functools.partial(folder.mkdir, exist_ok=True))
             (folder / 'hosts').write_text(LOCALHOST + ''.join(lines), encoding='ascii')
 
     def inhabitants(self):
@@ -136,8 +147,7 @@ class Network:
 
     def remove(self):
         """Whatever of it is there; returns how many processes had to end."""
-        inside = self.inhabitants()
-        processes.end([who for each in inside.values() for who in each], 3)
+        ended = self._end_inhabitants()
         for where in filter(exists, namespaces(self.topology, self.name)):
             try:
                 _run('ip', 'netns', 'del', where)
@@ -147,8 +157,21 @@ class Network:
                     raise
         for region in self.topology.regions:
             shutil.rmtree(HOSTS / namespace(self.name, region), ignore_errors=True)
-        if HOSTS.is_dir() and not any(HOSTS.iterdir()):
-            HOSTS.rmdir()
+        leave(HOSTS)
         # An emulator that nobody remembers is not what a user has started.
         emulators = namespace(self.name, WAN)
-        return sum(len(each) for where, each in inside.items() if where != emulators)
+        return sum(len(each) for where, each in ended.items() if where != emulators)
+
+    def _end_inhabitants(self):
+        """With what they start in their last moments, which is given none. By namespace."""
+        ended, grace, deadline = {}, GRACE, time.monotonic() + ENDING_SECONDS
+        while found := {where: each for where, each in self.inhabitants().items() if each}:
+            if time.monotonic() > deadline:
+                pids = ', '.join(str(who[0]) for each in found.values() for who in each[:5])
+                raise LabError(f'what runs in lab "{self.name}" does not end, or starts again and '
+                               f'again: end it (process {pids}), then "{called.down(self.name)}"')
+            processes.end([who for each in found.values() for who in each], grace)
+            for where, each in found.items():
+                ended.setdefault(where, set()).update(each)
+            grace = 0
+        return ended

@@ -20,6 +20,14 @@ def identity(pid):
     return None if state in 'ZX' else (pid, int(rest[18]))
 
 
+def read(told):
+    """An identity that was written down; ValueError or TypeError if it is none."""
+    if told is None:
+        return None
+    pid, started = told
+    return int(pid), int(started)
+
+
 def alive(who):
     return who is not None and identity(who[0]) == tuple(who)
 

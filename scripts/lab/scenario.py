@@ -20,9 +20,17 @@ def read(topology, path):
     """A user's, with the lab's interfaces put in; its links go by the lab's names of them. What
     else stands in it the emulator checks."""
     try:
-        document = json.loads(Path(path).read_text(encoding='utf-8'))
+        # A pipe may never say anything, and a device never end.
+        if Path(path).exists() and not Path(path).is_file():
+            raise LabError(f'scenario {path} is no regular file: write it to one')
+        # Editors elsewhere put a mark in front, and the emulator takes it.
+        document = json.loads(Path(path).read_text(encoding='utf-8-sig'))
+        # It is to be written again, and that may go less deep than reading.
+        json.dumps(document, indent=1)
     except OSError as error:
         raise LabError(f'scenario {path}: {error.strerror}') from None
+    except RecursionError:
+        raise LabError(f'scenario {path} is nested too deep: no scenario needs that') from None
     except ValueError as error:
         raise LabError(f'scenario {path} is no JSON: {error}') from None
     known = ', '.join(link.name for link in topology.links)

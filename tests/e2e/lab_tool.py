@@ -218,6 +218,11 @@ def lab_refuses_what_makes_no_sense_in_one_line(bench):
     refused(bench, '--scenario', scenario, says=f'{scenario}: east-west: .*rte.*rate')
     scenario.write_text('{"links": [{"name": "east-west", "all": {}}]}')
     refused(bench, '--scenario', scenario, says=f'{scenario}: link east-west has.*"all"')
+    pipe = bench.folder / 'pipe'
+    os.mkfifo(pipe)
+    refused(bench, '--scenario', pipe, says='pipe is no regular file')
+    scenario.write_text('[' * 200_000)
+    refused(bench, '--scenario', scenario, says='nested too deep')
     scenario.write_text('{"links": []}')
     refused(bench, '--scenario', scenario, says='says nothing of east-west: describe every link')
     scenario.write_text('{"sead": 1, "links": [{"name": "east-west"}]}')
@@ -236,7 +241,7 @@ def lab_refuses_what_makes_no_sense_in_one_line(bench):
 @case
 def lab_of_a_scenario_says_what_each_link_does_whatever_their_order(bench):
     scenario = bench.folder / 'scenario.json'
-    scenario.write_text(json.dumps({'seed': 7, 'links': [
+    scenario.write_text('\ufeff' + json.dumps({'seed': 7, 'links': [
         {'name': 'east-west-2', 'forward': {'loss': 0.01}},
         {'name': 'east-west-1', 'both': {'delay': '2ms'},
          'schedule': [{'at': '900s', 'direction': 'both', 'effects': {'down': '2s'}}]}]}))
@@ -287,6 +292,118 @@ def lab_without_delay_or_rate_gets_a_queue_that_fits(bench):
            'rate=unlimited,queue=unlimited\n' in status, status)
     tool(bench, 'down')
     refused(bench, '--rate', 'unlimited', '--queue', '1M', says='queue= .* give rate= too')
+
+
+@case
+def lab_removed_while_it_is_made_leaves_the_next_one_of_its_name_alone(bench):
+    """Its maker stands still meanwhile; then it finds what another one has made."""
+    need_root()
+    bench.stack.callback(remove_quietly)
+    by_hand = [*TOOL, 'up', 'triangle', '--name', NAME]
+    in_program = [sys.executable, '-B', '-c', MAKER, ROOT / 'scripts', NAME]
+    for number, words in enumerate((by_hand, in_program)):
+        first = Process(bench, f'first-{number}', words)
+        bench.processes.append(first)
+        wait_until(lambda: any(trace.startswith('/run/netns') for trace in traces()), 10,
+                   'a namespace')
+        first.signal(signal.SIGSTOP)
+        tool(bench, 'down')
+        tool(bench, 'up', '--delay', '1ms')
+        first.signal(signal.SIGCONT)
+        expect(first.wait(10) != 0, first.story())
+        pings(bench, 'east', 'west')
+        tool(bench, 'down')
+        expect_no_trace()
+
+
+@case
+def lab_that_nobody_hears_of_is_up_all_the_same(bench):
+    need_root()
+    bench.stack.callback(remove_quietly)
+    words = [*map(str, TOOL), 'up', '--name', NAME]
+    with open('/dev/full', 'wb') as full:
+        made = subprocess.run(words, stdout=full, stderr=subprocess.PIPE, text=True, check=False,
+                              timeout=30)
+        expect(made.returncode == 1 and re.fullmatch(
+            'wan-lab: standard output: No space .*; the lab is up all the same, remove it with: '
+            f'{TOOL[-1]} down --name {NAME}\n', made.stderr), made.stderr)
+    pings(bench, 'east', 'west')
+    for command in ('status', 'down'):
+        here, there = os.pipe()
+        os.close(here)
+        said = subprocess.run([*words[:-3], command, *words[-2:]], stdout=there, text=True,
+                              stderr=subprocess.PIPE, check=False, timeout=30)
+        os.close(there)
+        expect(said.returncode == 1 and said.stderr == 'wan-lab: standard output: Broken pipe\n',
+               f'{command}: {said.stderr}')
+    expect_no_trace()
+
+
+@case
+def lab_that_cannot_be_written_down_is_refused(bench):
+    """At once, or with its namespaces made."""
+    need_root()
+    bench.stack.callback(remove_quietly)
+    for number, how in enumerate(('ro', 'size=4k')):
+        process = Process(bench, f'up-{number}', [
+            'unshare', '--mount', 'sh', '-c', f'mkdir -p {state.ROOT}; mount -t tmpfs -o {how} '
+            f'lab-test {state.ROOT} && exec "$@"', 'sh', *TOOL, 'up', '--name', NAME])
+        expect(process.wait(30) == 1 and re.fullmatch(
+            rf'wan-lab: {state.ROOT}\S*: (Read-only|No space) .*; what belongs to a lab is .*\n',
+            process.everything), process.story())
+        expect_no_trace()
+
+
+@case
+def lab_is_removed_with_what_its_processes_start_as_they_end(bench):
+    up(bench)
+    # Known by its seconds.
+    sleep = f'sleep 300.{os.getpid()}'
+    scripts = (f'trap "setsid {sleep} & exit" TERM; echo on; while :; do sleep 0.05; done',
+               f'trap "" TERM; echo on; while :; do setsid {sleep} & sleep 0.02; done')
+    for number, script in enumerate(scripts):
+        runner = start(bench, f'runner-{number}', 'run', 'west', 'sh', '-c', script)
+        wait_until(lambda found=runner: 'on' in found.output, 10, 'the script runs')
+    tool(bench, 'down')
+    left = [path for path in Path('/proc').glob('[0-9]*/cmdline') if runs(path, sleep)]
+    for path in left:
+        os.kill(int(path.parent.name), signal.SIGKILL)
+    expect(not left, f'{len(left)} processes run on')
+    expect_no_trace()
+
+
+def runs(path, command):
+    try:
+        return path.read_bytes().split(b'\0')[:-1] == command.encode().split(b' ')
+    except OSError:
+        return False
+
+
+@case
+def lab_beside_a_broken_one_is_not_concerned(bench):
+    need_root()
+    bench.stack.callback(remove_quietly)
+    other = f'{NAME}broken'
+    words = [*TOOL, 'down', '--name', other]
+    for number, text in enumerate(('{"owner":', '[]', '{"owner": 7}')):
+        state.folder(other).mkdir(parents=True)
+        bench.stack.callback(shutil.rmtree, state.folder(other), ignore_errors=True)
+        (state.folder(other) / 'lab.json').write_text(text)
+        subprocess.run(['ip', 'netns', 'add', f'lhlab-{other}-west'], check=True)
+        bench.stack.callback(subprocess.run, ['ip', 'netns', 'del', f'lhlab-{other}-west'],
+                             check=False, stderr=subprocess.DEVNULL)
+        tool(bench, 'up')
+        pings(bench, 'east', 'west')
+        tool(bench, 'status')
+        told = Process(bench, f'all-{number}', [*TOOL, 'status'])
+        expect(told.wait(10) == 1 and f'lab {NAME}: ' in told.output, told.story())
+        expect(f'does not say what the lab "{other}" is: remove it with "{TOOL[-1]} down --name '
+               f'{other}"\n' in told.errors, told.story())
+        tool(bench, 'down')
+        removed = Process(bench, f'removed-{number}', words)
+        expect(removed.wait(10) == 0 and not state.folder(other).exists()
+               and not Path(f'/run/netns/lhlab-{other}-west').exists(), removed.story())
+    expect_no_trace()
 
 
 MAKER = '''

@@ -5,11 +5,13 @@ command line, what is told of a lab, and a child that is not what it should be."
 import contextlib
 import io
 import json
+import os
 import signal
 import subprocess
 import sys
 import tempfile
 import time
+import traceback
 import unittest
 from pathlib import Path
 from unittest import mock
@@ -281,17 +283,68 @@ class States(InFolder):
         self.addCleanup(patch.stop)
 
     def test_a_name_is_taken_once(self):
-        state.claim('mine')
+        state.claim('mine', {'maker': (1, 2)})
         with self.assertRaisesRegex(LabError, 'named "mine" exists: .*wan-lab down --name mine'):
-            state.claim('mine')
+            state.claim('mine', {'maker': (3, 4)})
+        self.assertEqual((1, 2), state.maker('mine'))
         state.forget('mine')
         self.assertEqual([], state.names())
-        state.claim('mine')
+        state.claim('mine', {})
+
+    def test_what_is_no_lab_is_not_among_them(self):
+        state.claim('mine', {})
+        (state.ROOT / 'stray').touch()
+        (state.ROOT / 'Not a name').mkdir()
+        # Of a process that was killed while it claimed a name: no number is that high.
+        (state.ROOT / '.late.99999999').mkdir()
+        self.assertEqual(['mine'], state.names())
+        state.forget('mine')
+        self.assertEqual({'stray', 'Not a name'}, {path.name for path in state.ROOT.iterdir()})
+
+    def test_one_that_is_told_wrongly_is_broken_and_no_orphan(self):
+        made = lab.Lab(name='mine', lasting=True)
+        for key, value in (('topology', []), ('since', 'long'), ('effects', {}), ('emulator', [1]),
+                           ('maker', 'nobody'), ('owner', [1]), ('owner', 'x')):
+            state.claim('mine', {**made._told(), key: value})
+            if key != 'owner':
+                with self.assertRaisesRegex(LabError, 'what the lab "mine" is: remove it with'):
+                    lab.load('mine')
+            self.assertEqual([], state.orphans())
+            state.forget('mine')
+
+    def test_one_that_cannot_be_removed_does_not_keep_the_others(self):
+        for name in ('a', 'b', 'c'):
+            state.claim(name, {})
+        forget = state.forget
+
+        def refuse(name):
+            if name == 'b':
+                raise LabError('b is stuck')
+            forget(name)
+        said, complained = io.StringIO(), io.StringIO()
+        with mock.patch.object(network, 'need_tools'), mock.patch.object(
+                network, 'exists', return_value=False), mock.patch.object(
+                state, 'forget', refuse), contextlib.redirect_stdout(
+                said), contextlib.redirect_stderr(complained):
+            self.assertEqual(1, command_line.do_down(options.parsed(['down', '--all'])))
+        self.assertEqual(('lab a removed\nlab c removed\n', 'wan-lab: b is stuck\n'),
+                         (said.getvalue(), complained.getvalue()))
+
+    def test_who_lost_the_name_neither_writes_nor_removes(self):
+        first = lab.Lab(name='mine', lasting=True)
+        first.maker = (1, 2)
+        state.claim('mine', {'maker': (3, 4)})
+        with self.assertRaisesRegex(LabError, 'lab "mine" was removed while it was made'):
+            state.save('mine', first._told())
+        with mock.patch.object(first.network, 'remove') as remove:
+            self.assertEqual(0, first.down())
+        remove.assert_not_called()
+        self.assertEqual((3, 4), state.maker('mine'))
 
     def test_one_that_is_not_there_is_named_beside_those_that_are(self):
         with self.assertRaisesRegex(LabError, 'no lab named "a"; ".*wan-lab up --name a" makes'):
             lab.load('a')
-        state.claim('b')
+        state.folder('b').mkdir(parents=True)
         with self.assertRaisesRegex(LabError, 'no lab named "a"; there are b: .*--name'):
             lab.load('a')
         with self.assertRaisesRegex(LabError, '"b" was not completed: ".*wan-lab down --name b"'):
@@ -303,18 +356,17 @@ class States(InFolder):
         child.kill()
         child.wait()
         for name, owner in (('gone', identity), ('here', processes.identity(1)), ('free', None)):
-            state.claim(name)
-            state.save(name, {'owner': owner})
+            state.claim(name, {'owner': owner})
         self.assertEqual(['gone'], state.orphans())
 
     def test_a_lab_is_read_as_it_was_written(self):
         made = lab.Lab('two-paths', {'east-west-2': LinkEffects('rate=1G', at=('1s:both:loss=1',))},
                        name='mine', lasting=True)
-        state.claim('mine')
-        made._save()
+        made.maker = processes.identity(1)
+        state.claim('mine', made._told())
         read = lab.load('mine')
-        self.assertEqual((made.topology, made.effects, made.lasting, made.mtu, made.binary),
-                         (read.topology, read.effects, read.lasting, read.mtu, read.binary))
+        self.assertEqual((made.topology, made.effects, made.lasting, made.mtu, made.maker),
+                         (read.topology, read.effects, read.lasting, read.mtu, read.maker))
         self.assertFalse(read.running())
 
 
@@ -366,7 +418,70 @@ class Status(unittest.TestCase):
             self.assertIn(words, told)
 
 
+class AtOnce(InFolder):
+    """Unrelated labs made and removed in the same moments: each takes away the common folders."""
+
+    def setUp(self):
+        super().setUp()
+        for module, name in ((state, 'ROOT'), (network, 'HOSTS')):
+            patch = mock.patch.object(module, name, self.folder / name)
+            patch.start()
+            self.addCleanup(patch.stop)
+        patch = mock.patch.object(network, 'exists', return_value=False)
+        patch.start()
+        self.addCleanup(patch.stop)
+
+    def in_four_processes(self, make_and_remove):
+        def child(name):
+            try:
+                deadline = time.monotonic() + 1
+                while time.monotonic() < deadline:
+                    make_and_remove(name)
+            except BaseException:
+                traceback.print_exc()
+                os._exit(1)
+            os._exit(0)
+
+        children = []
+        for name in 'abcd':
+            children.append(os.fork())
+            if not children[-1]:
+                child(name)
+        self.assertEqual([0] * 4, [os.waitpid(pid, 0)[1] for pid in children])
+
+    def test_names_are_claimed(self):
+        def once(name):
+            state.claim(name, {'maker': (1, 2)})
+            state.names()
+            state.forget(name)
+        self.in_four_processes(once)
+
+    def test_hosts_are_written(self):
+        def once(name):
+            made = network.Network(TWO_PATHS, name, 1500)
+            made._write_hosts()
+            made.remove()
+        self.in_four_processes(once)
+
+
 class Networks(unittest.TestCase):
+    def test_what_does_not_end_is_named(self):
+        made = network.Network(TWO_PATHS, 'a', 1500)
+        with mock.patch.object(made, 'inhabitants', return_value={'lhlab-a-east': [(7, 1)]}), \
+                mock.patch.object(processes, 'end') as end, \
+                mock.patch.object(network, 'ENDING_SECONDS', 0.01):
+            with self.assertRaisesRegex(LabError, r'end it \(process 7\), then ".*down --name a"'):
+                made.remove()
+        self.assertEqual([3, 0], [call.args[1] for call in end.call_args_list[:2]])
+
+    def test_who_is_killed_and_says_nothing_is_told_of(self):
+        killed = subprocess.CompletedProcess([], -15, '', '')
+        with mock.patch.object(subprocess, 'run', return_value=killed):
+            with self.assertRaisesRegex(LabError, 'ip -n a link add: ended by signal 15'):
+                network._batch('a', ['link add'])
+            with self.assertRaisesRegex(LabError, 'ip link: ended by signal 15'):
+                network._run('ip', 'link')
+
     def test_namespaces_are_told_before_they_are_made(self):
         self.assertEqual(['lhlab-a-east', 'lhlab-a-west', 'lhlab-a-wan'],
                          network.namespaces(TWO_PATHS, 'a'))

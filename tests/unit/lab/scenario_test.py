@@ -2,6 +2,7 @@
 """The emulator's file: made from effects, read from a user, and what is said about it."""
 
 import json
+import os
 import sys
 import tempfile
 import unittest
@@ -54,6 +55,17 @@ class Read(unittest.TestCase):
         self.assertEqual({'seed': 7, 'links': [
             {'name': 'east-west-2', 'a': 'w2', 'b': 'w3', 'both': {'rate': '1G'}},
             {'name': 'east-west-1', 'a': 'w0', 'b': 'w1'}]}, made)
+
+    def test_a_mark_of_the_encoding_is_no_mistake(self):
+        self.path.write_bytes(b'\xef\xbb\xbf{"links": [{"name": "east-west"}]}')
+        made = scenario.read(topology.TOPOLOGIES['two-regions'], self.path)
+        self.assertEqual({'links': [{'name': 'east-west', 'a': 'w0', 'b': 'w1'}]}, made)
+
+    def test_only_a_regular_file_is_read(self):
+        os.mkfifo(self.path)
+        for path in (self.path, self.path.parent, '/dev/zero'):
+            with self.assertRaisesRegex(LabError, f'scenario {path} is no regular file'):
+                scenario.read(TWO_PATHS, path)
 
     def test_what_cannot_be_placed_is_refused(self):
         for text, words in (('{', 'is no JSON'), ('[]', 'has no "links"'),
