@@ -29,10 +29,11 @@ import wire_view      # noqa: F401
 ENGINE_CASES = {name for name, function in harness.CASES.items()
                 if function.__module__ in ('transfers', 'endings', 'wire_view', 'wan_line',
                                            'wan_events')}
-# What fills the line or the cores, or counts what reaches them, has the machine for itself.
+# What fills the line or the cores, or counts what reaches them, has the machine for itself. And a
+# lab removes what others have left, whoever made that.
 ALONE_CASES = {name for name, function in harness.CASES.items()
                if function.__module__ in ('transfers', 'wire_view', 'wan_line', 'wan_events',
-                                          'strangers', 'bad_clients')}
+                                          'strangers', 'bad_clients', 'lab_tool')}
 LISTS = {'engines': ENGINE_CASES, 'alone': ALONE_CASES}
 
 
