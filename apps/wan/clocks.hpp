@@ -14,9 +14,8 @@ struct Clocks {
   std::int64_t realtime_ns = 0;
 
   static Clocks read() noexcept;
-  /// A stamp on the monotonic clock. It may lie behind `now`: while one lane is served, frames of
-  /// the next arrive. One that lies far behind it is of a wall clock that was set, and counts as
-  /// now.
+  /// A stamp on the monotonic clock. It may be later than `now`: while one lane is served, frames
+  /// of the next arrive. One that is much later is of a wall clock that was set, and counts as now.
   Timestamp of_stamp(std::int64_t stamp_ns) const noexcept {
     const Duration ahead{stamp_ns - realtime_ns};
     return ahead >= std::chrono::seconds(1) ? now : now + ahead;
